@@ -126,25 +126,25 @@ class Tally:
 
 
 class Tallies:
-    """The metrics of several learners of classes, one `Tally` each; none if no metrics are asked for."""
+    """The metrics of several learners of classes, one `Tally` each."""
 
     def __init__(self, tallies: list[Tally]) -> None:
-        self._tallies = tallies
+        self.tallies = tallies
 
     def add(self, scores: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> None:
         """Add a block of rounds: each learner's scores and labels; scores of nan are those of one that has failed."""
-        for tally, own, true in zip(self._tallies, scores, labels, strict=bool(self._tallies)):
+        for tally, own, true in zip(self.tallies, scores, labels, strict=True):
             if not np.isnan(own).any():
                 tally.add(own, true)
 
     def now(self) -> dict[str, list[float]]:
         """Return the points of the curves, a number per learner."""
-        found = [tally.now() for tally in self._tallies]
-        return {name: [values[name] for values in found] for name in (found[0] if found else ())}
+        found = [tally.now() for tally in self.tallies]
+        return {name: [values[name] for values in found] for name in found[0]}
 
     def columns(self, i: int) -> dict[str, Any]:
         """Return the columns of learner ``i`` after the rounds so far."""
-        return self._tallies[i].columns() if self._tallies else {}
+        return self.tallies[i].columns()
 
 
 class Errors:

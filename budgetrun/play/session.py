@@ -102,13 +102,13 @@ class Session:
             )
             for own in of_groups
         ]
-        self.measures: Tallies | Errors
+        self.measures: Tallies | Errors | None = None
+        if not self.problem.of_classes:
+            self.measures = Errors(len(learners))
+        elif metrics and learners:
+            self.measures = Tallies([Tally(metrics, self._options["n_classes"], tie) for _ in learners])
         if self.problem.of_classes:
             self.counts.labels = np.zeros(n_classes, dtype=np.int64)
-            n_tallies = len(learners) if metrics else 0
-            self.measures = Tallies([Tally(metrics, self._options["n_classes"], tie) for _ in range(n_tallies)])
-        else:
-            self.measures = Errors(len(learners))
         self.curve = Curve(len(learners), self.problem.curves(metrics) if learners else (), n_rounds)
         self.prefix, self._looks = n_rounds and prefix_of(n_rounds), looks
         self._of_prefix: list[dict[str, Any]] = []
@@ -162,8 +162,10 @@ class Session:
             A learner's numbers are out of range.
         """
         if (selected := self.__dict__.pop("selected", None)) is not None:
-            # In 0.2.0, selections had curves of their own.
+            # In 0.2.0, selections had curves of their own, and there were tallies without metrics.
             self.curve.extend(selected)
+            if isinstance(self.measures, Tallies) and not self.measures.tallies:
+                self.measures = None
         for X, labels in chunks:
             start, n = 0, X.shape[0]
             while start < n:
@@ -188,12 +190,17 @@ class Session:
             scores = [of_groups[group][at] for group, at in self._places]
             # With several classes, a round counts if all its scores are 0.
             counts.zeros = counts.zeros + [np.count_nonzero(~own.reshape(-1, X.shape[0]).any(axis=0)) for own in scores]
-            self.measures.add(scores, [labels[row] for row in self._rows or [0] * len(scores)])
+            if self.measures is not None:
+                self.measures.add(scores, [labels[row] for row in self._rows or [0] * len(scores)])
         if self._looks:
             counts.look(X, self.problem.codes(labels[0]))
         counts.rounds += X.shape[0]
         if counts.rounds == self.prefix:
-            self._of_prefix = [self._prefix_columns(i) for i in range(len(self._places) + len(self.selections))]
+            players: list[Any] = [*(member.count for member in self.members), *self.selections]
+            self._of_prefix = [{"prefix_examples": self.prefix, "prefix_mistakes": one.mistakes} for one in players]
+            if isinstance(self.measures, Errors):
+                for i, columns in enumerate(self._of_prefix):
+                    columns["prefix_rmse"] = self.measures.rmse(i)
 
     def record(self) -> None:
         """Add a point to the curves, if they do not have it."""
@@ -206,7 +213,7 @@ class Session:
         for selection in self.selections:
             mistakes.append(selection.mistakes)
             sizes.append(selection.support_size)
-        self.curve.add(self.rounds, mistakes, sizes, self.measures.now())
+        self.curve.add(self.rounds, mistakes, sizes, {} if self.measures is None else self.measures.now())
 
     def totals(self) -> np.ndarray:
         """Return the `Problem.total` of each learner so far, shape (n,)."""
@@ -232,14 +239,8 @@ class Session:
             "seconds": round(count.seconds, 6),
             "facts": json.dumps(member.learner.facts(member.hypothesis)),
             "zero_scores": int(self.counts.zeros[i]),
-            **self.measures.columns(i),
+            **({} if self.measures is None else self.measures.columns(i)),
         }
-
-    def _prefix_columns(self, i: int) -> dict[str, Any]:
-        n = len(self._places)
-        mistakes = self.selections[i - n].mistakes if i >= n else self.members[i].count.mistakes
-        more = {"prefix_rmse": self.measures.rmse(i)} if isinstance(self.measures, Errors) else {}
-        return {"prefix_examples": self.prefix, "prefix_mistakes": mistakes, **more}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "tallies" in state:

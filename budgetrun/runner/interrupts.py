@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -36,16 +37,6 @@ def on_signals(handler: Callable[[int, FrameType | None], Any] | signal.Handlers
     finally:
         for number, old in heeded.items():
             signal.signal(number, old)
-
-
-def raising() -> AbstractContextManager[None]:
-    """Return a context in which signals raise KeyboardInterrupt."""
-    return on_signals(_raise)
-
-
-def ignored() -> AbstractContextManager[None]:
-    """Return a context in which signals have no effect: it puts things in order after an interrupt."""
-    return on_signals(signal.SIG_IGN)
 
 
 @contextmanager
@@ -82,3 +73,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
     if not raised():
         _raised = time.monotonic()
         raise KeyboardInterrupt
+
+
+# Contexts in which signals raise KeyboardInterrupt, or have no effect while things are put in order after one.
+raising, ignored = partial(on_signals, _raise), partial(on_signals, signal.SIG_IGN)

@@ -7,8 +7,6 @@ import pytest
 from cases import STREAMS
 from reference import kernel_expansion
 from reference.alma import alma
-from reference.passive_aggressive import multiclass_passive_aggressive, passive_aggressive
-from reference.perceptron import multiclass_perceptron, perceptron
 from reference.projected_alma import projected_alma
 from reference.projection import Basis, gram
 from reference.structured_projectron_pp import structured_projectron_pp
@@ -53,25 +51,6 @@ def test_recursive_inverse_is_the_inverse(stream, kernel):
     np.testing.assert_allclose(S.inverse.astype(float), inverse, rtol=1e-8, atol=1e-10 * np.abs(inverse).max())
 
 
-@pytest.mark.parametrize("stream", ["random", "duplicated"])
-def test_one_class_against_the_other_is_the_binary_perceptron(stream):
-    X, y = STREAMS[stream]()
-    binary = perceptron(X, y, KERNELS["gaussian"])
-    both = multiclass_perceptron(X, (y > 0).astype(int), KERNELS["gaussian"], 2)
-    assert both.mistakes == binary.mistakes
-    np.testing.assert_allclose([f[1] - f[0] for f in both.scores], 2 * np.array(binary.scores), atol=1e-12)
-
-
-def test_one_class_against_the_other_is_the_binary_passive_aggressive():
-    X, y = STREAMS["random"]()
-    binary = passive_aggressive(X, y, KERNELS["gaussian"], C=1.0)
-    both = multiclass_passive_aggressive(X, (y > 0).astype(int), KERNELS["gaussian"], 2, C=0.5)
-    # f_1 - f_0 takes twice each weight, hence the halved C
-    assert both.mistakes == binary.mistakes
-    assert both.updates == binary.updates
-    np.testing.assert_allclose([f[1] - f[0] for f in both.scores], binary.scores, atol=1e-9)
-
-
 def test_label_kernel_shares_what_is_learnt():
     """Labels that the label kernel does not distinguish have equal scores, which is a mistake for both."""
     X, codes = classes_of("random")
@@ -94,13 +73,3 @@ def test_projected_alma_without_a_threshold_is_alma(stream, kernel):
     assert short.mistakes == full.mistakes
     assert short.updates == full.updates
     np.testing.assert_allclose(short.scores, full.scores, atol=1e-8)
-
-
-def test_passive_aggressive_leaves_a_margin_of_one():
-    X, y = STREAMS["duplicated"]()
-    trace = passive_aggressive(X, y, KERNELS["gaussian"], C=100.0)
-    for t in range(len(y) - 1):
-        alpha = dict(zip(trace.active[t], trace.alpha[t], strict=True))
-        if trace.updates[t]:
-            assert y[t] * kernel_expansion.value(alpha, X, X[t], KERNELS["gaussian"]) == pytest.approx(1)
-    assert all(t in trace.active[-1] for t, u in enumerate(trace.updates) if u)

@@ -58,24 +58,6 @@ def test_weights_are_at_most_eta_and_the_ball_is_never_left(make, given, stream)
         assert tracked == pytest.approx(norm**2, rel=1e-8, abs=1e-12)
 
 
-def test_the_projection_lands_on_the_sphere():
-    X, y = random_stream(T=300, seed=8)
-    for learner in (ModifiedRBP(budget=60, radius=0.1), SimplifiedForgetron(budget=60, radius=0.05, regulariser=1.5)):
-        norms = np.array([norm for _, norm, _ in looked_at(learner, X, y)])
-        assert np.isclose(norms, learner.radius, rtol=1e-9).sum() >= 5
-
-
-@pytest.mark.parametrize("budget", [20, 100])
-def test_modified_rbp_is_drawn_to_half_its_radius(budget):
-    """On average a mistake adds at most 2 eta^2 - 2 ||w||^2 / B to ||w||^2."""
-    X, y = random_stream(T=2000, seed=8)
-    learner, limit = ModifiedRBP(budget=budget, seed=3), budget / 16**2
-    squares = np.array([norm**2 for _, norm, _ in looked_at(learner, X, y)])
-    assert learner.radius**2 == pytest.approx(4 * limit)
-    assert squares[-len(squares) // 2 :].mean() <= limit
-    assert squares.max() < 4 * limit
-
-
 # -- removals --------------------------------------------------------------------------------------------------------
 
 

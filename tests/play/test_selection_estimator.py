@@ -25,9 +25,8 @@ def made(rule="hedge", **given):
 def test_check_estimator(rule):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        checks = check_estimator(
-            SelectingClassifier(Perceptron(), grid={"gamma": [0.5, 1, 2]}, rule=rule), on_fail=None
-        )
+        model = SelectingClassifier(Perceptron(), grid={"gamma": [0.5, 1, 2]}, rule=rule)
+        checks = check_estimator(model, on_fail=None)
     assert [(c["check_name"], c["exception"]) for c in checks if c["status"] == "failed"] == []
     assert {c["check_name"] for c in checks if c["status"] == "skipped"} <= {"check_array_api_input"}
 
@@ -78,10 +77,7 @@ def test_its_online_error_is_that_of_predictions_before_the_labels():
     [
         (made("best"), "rule must be one of fixed_share, hedge, omkc, omkc_sd, racing, got 'best'"),
         (made(rule_parameters={"share": 0.1}), "rule_parameters: hedge has no parameter 'share'; it has none"),
-        (
-            made("fixed_share", rule_parameters={"share": 1}),
-            "rule_parameters: share must be a number > 0 and < 1, got 1",
-        ),
+        (made("fixed_share", rule_parameters={"share": 1}), "share must be a number > 0 and < 1, got 1"),
         (SelectingClassifier([]), "estimators must have at least one classifier, got an empty list"),
         (SelectingClassifier("rbp"), "estimators must be a classifier of budgetrun, or a list of them, got 'r'"),
         (SelectingClassifier(RBP(), grid=[{}, {}]), "grid must be a dict, or a list of 1, one per estimator, got 2"),

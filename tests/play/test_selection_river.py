@@ -17,14 +17,14 @@ GIVEN = {
 }
 
 
-def stream(n=400):
+def stream(n):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 3))
     return X, X[:, 0] * X[:, 1] > 0
 
 
 def test_it_predicts_what_the_estimator_does():
-    X, y = stream()
+    X, y = stream(400)
     model, known = river.SelectingClassifier(**GIVEN), Estimator(**GIVEN)
     known.partial_fit(X[:1], y[:1], classes=[False, True])
     model.learn_one(dict(enumerate(X[0])), bool(y[0]))

@@ -10,6 +10,7 @@ from sweeping import config, outcomes, rows, run
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
 from budgetrun.papers.bounds import write_bounds
+from budgetrun.play.selection import registry
 from budgetrun.results.report import Report
 from budgetrun.runner.plan import make_plan
 
@@ -37,9 +38,8 @@ def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
     found = rows(folder)
     by_label = {label: [row for row in found if row["label"] == label] for label in ("hedge(rbp)", "race", "rbp")}
     # The candidates' own runs, and their ids, are those of the config without selections.
-    assert {row["run_id"] for row in found} - without == {
-        r["run_id"] for r in by_label["hedge(rbp)"] + by_label["race"]
-    }
+    selections = by_label["hedge(rbp)"] + by_label["race"]
+    assert {row["run_id"] for row in found} - without == {row["run_id"] for row in selections}
     for label, n in (("hedge(rbp)", 4), ("race", 6)):
         assert [row["repetition"] for row in by_label[label]] == ["0", "1"]
         for row in by_label[label]:
@@ -47,12 +47,8 @@ def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
             assert facts["candidates"] == n
             assert row["status"] == "done"
             assert int(row["prefix_examples"]) == 30
-            own = [
-                c
-                for c in found
-                if c["repetition"] == row["repetition"]
-                and c["label"] in (("rbp",) if n == 4 else ("rbp", "perceptron"))
-            ]
+            of = ("rbp",) if n == 4 else ("rbp", "perceptron")
+            own = [c for c in found if c["repetition"] == row["repetition"] and c["label"] in of]
             assert facts["best_mistakes"] == min(int(c["mistakes"]) for c in own) or facts["live"] < n
             if facts["live"] == n:
                 # Whoever runs all candidates holds, and does, what they do.
@@ -99,8 +95,7 @@ def test_each_algorithm_with_several_candidates_and_all_of_them(tmp_path):
     [
         (
             {"rule": "hegde"},
-            "select[0].rule: unknown 'hegde'; did you mean 'hedge'?  "
-            "(allowed: fixed_share, hedge, omkc, omkc_sd, racing)",
+            f"select[0].rule: unknown 'hegde'; did you mean 'hedge'?  (allowed: {', '.join(registry())})",
         ),
         ({"rule": "hedge", "of": "rbp", "share": 0.1}, "select[0].share: unknown key  (allowed: rule, of, label)"),
         ({"rule": "fixed_share", "of": "rbp", "share": 2}, "select[0].share: must be a number > 0 and < 1, got 2"),

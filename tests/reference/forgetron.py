@@ -1,9 +1,8 @@
 """Dekel, Shalev-Shwartz & Singer (2008): the Forgetrons of Fig. 2, Fig. 3 and section 7."""
 
 import math
-from functools import partial
 
-from reference.kernel_expansion import Trace, first_smallest, is_mistake, record, stream, value
+from reference.kernel_expansion import Trace, cases, first_smallest, is_mistake, record, stream, value
 
 
 def psi(lam, mu):
@@ -116,15 +115,12 @@ def greedy(X, y, k, budget, tie="mistake", test="per_round"):
     return self_tuned(X, y, k, budget, tie, choose)
 
 
-CASES = [
-    *(("basic", {"budget": B}, partial(basic, budget=B)) for B in (1, 8, 30)),
-    ("basic", {"budget": 8, "cap": "when_full"}, partial(basic, budget=8, cap="when_full")),
-    (
-        "basic",
-        {"budget": 20, "cap": "when_full", "logarithm": "base2"},
-        partial(basic, budget=20, cap="when_full", logarithm="base2"),
-    ),
-    *(("self_tuned", {"budget": B}, partial(self_tuned, budget=B)) for B in (1, 2, 8, 30)),
-    *(("greedy", {"budget": B}, partial(greedy, budget=B)) for B in (1, 8, 30)),
-    ("greedy", {"budget": 8, "test": "cumulative"}, partial(greedy, budget=8, test="cumulative")),
-]
+CASES = cases(
+    basic,
+    *({"budget": B} for B in (1, 8, 30)),
+    {"budget": 8, "cap": "when_full"},
+    {"budget": 20, "cap": "when_full", "logarithm": "base2"},
+    variant="basic",
+)
+CASES += cases(self_tuned, *({"budget": B} for B in (1, 2, 8, 30)), variant="self_tuned")
+CASES += cases(greedy, *({"budget": B} for B in (1, 8, 30)), {"budget": 8, "test": "cumulative"}, variant="greedy")

@@ -26,13 +26,10 @@ def shrinking_perceptron(X, y, k, schedule, tie="mistake"):
     return trace
 
 
-CASES = [
-    (None, {"phi": 0.9}, partial(shrinking_perceptron, schedule=lambda m, norm: 0.9)),
-    (None, {"phi": 1.0}, partial(shrinking_perceptron, schedule=lambda m, norm: 1.0)),
-    (None, {"phi": "m / (m + 1)"}, partial(shrinking_perceptron, schedule=lambda m, norm: m / (m + 1))),
-    (
-        None,
-        {"phi": "min(0.99, 2.5 / norm)"},
-        partial(shrinking_perceptron, schedule=lambda m, norm: min(0.99, 2.5 / norm) if norm else 0.99),
-    ),
-]
+SCHEDULES = {
+    0.9: lambda m, norm: 0.9,
+    1.0: lambda m, norm: 1.0,
+    "m / (m + 1)": lambda m, norm: m / (m + 1),
+    "min(0.99, 2.5 / norm)": lambda m, norm: min(0.99, 2.5 / norm) if norm else 0.99,
+}
+CASES = [(None, {"phi": phi}, partial(shrinking_perceptron, schedule=given)) for phi, given in SCHEDULES.items()]

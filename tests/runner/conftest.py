@@ -1,6 +1,9 @@
 """What the tests of sweeps need."""
 
+import contextlib
+import io
 import re
+import shutil
 from functools import cache
 
 import pytest
@@ -26,6 +29,22 @@ def read_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dataset, "_load_card", cache(dataset._load_card.__wrapped__))
         yield
+
+
+@pytest.fixture(scope="session")
+def small_once(tmp_path_factory):
+    """A finished sweep of the config `small`: the folder that holds the config and its results."""
+    folder = tmp_path_factory.mktemp("small")
+    with contextlib.redirect_stderr(io.StringIO()):
+        assert sweep(config_module.load(sweeping.config(folder)), Options(results=folder / "results")) == 0
+    return folder
+
+
+@pytest.fixture
+def small(small_once, tmp_path):
+    """A copy of that sweep: its config and its results folder."""
+    shutil.copytree(small_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "small.yaml", tmp_path / "results" / "small"
 
 
 @pytest.fixture

@@ -12,26 +12,15 @@ from types import SimpleNamespace
 import pytest
 from joblib import Parallel, delayed, register_parallel_backend
 from joblib.parallel import BACKENDS
-from sweeping import COMMAND, config, ended, outcomes, rows, slow_config, start, wait_for, workers
+from sweeping import config, ended, outcomes, rows, run, slow_config, start, wait_for, workers
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
 from budgetrun.runner.plan import Options
 
-SWEEP = ("sweep", "quickstart", "forgetron_table81", "--profile", "ci", "--only", "dataset=synthetic_10", "--jobs", 2)
-
 
 def needs(package):
     return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"{package} is not installed")
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """A folder with the results of quickstart and Table 8.1 from workers of the backend `local`."""
-    folder = tmp_path_factory.mktemp("backends")
-    code, _, err = ended(start(folder, *SWEEP, "--results", "local"), 300)
-    assert code == 0, err
-    return folder
 
 
 @pytest.fixture
@@ -52,26 +41,22 @@ def cluster(tmp_path):
                 process.wait()
 
 
-def same_rows(results, backend, *more):
-    code, _, err = ended(start(results, *SWEEP, "--backend", backend, "--results", backend, *more), 300)
+def same_rows(small, backend, *more):
+    path, folder = small
+    command = start(path.parent, "sweep", path, "--results", "again", "--jobs", 2, "--backend", backend, *more)
+    code, _, err = ended(command)
     assert code == 0, err
-    for name in ("quickstart", "forgetron_table81"):
-        local = outcomes(results / "local" / "ci" / name)
-        assert outcomes(results / backend / "ci" / name) == local
-        assert {row["status"] for row in local} == {"done"}
+    assert outcomes(path.parent / "again" / "small") == outcomes(folder)
 
 
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", pytest.param("ray", marks=needs("ray"))])
-def test_the_same_rows_from_other_backends(results, backend):
-    same_rows(results, backend)
+def test_the_same_rows_from_other_backends(small, backend):
+    same_rows(small, backend)
 
 
-def test_the_same_rows_from_dask(results, cluster):
-    same_rows(results, "dask", "--scheduler", cluster[0])
-
-
-def test_dask_retries_the_job_of_a_killed_worker(tmp_path, cluster):
+def test_the_same_rows_from_dask_which_retries_the_job_of_a_killed_worker(tmp_path, small, cluster):
     address, both = cluster
+    same_rows(small, "dask", "--scheduler", address)
     process = start(tmp_path, "sweep", slow_config(tmp_path), "--backend", "dask", "--scheduler", address)
     wait_for(lambda: list((tmp_path / "results" / "slow" / "parts").glob("*.running")))
     both[0].kill()
@@ -137,14 +122,13 @@ def test_an_error_ends_the_calls_and_kills_the_workers():
     assert not backend._idle
 
 
+NO_PROCESSES = "joblib has no such backend of processes; there are dask, local, loky, multiprocessing, ray, spark"
+
+
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        (
-            "threading",
-            "--backend threading: joblib has no such backend of processes; there are dask, local, loky, "
-            "multiprocessing, ray, spark",
-        ),
+        ("threading", f"--backend threading: {NO_PROCESSES}"),
         ("ray", "--backend ray needs ray; install it with: pip install ray"),
         ("spark", "--backend spark needs spark; install it with: pip install joblibspark"),
     ],
@@ -157,7 +141,6 @@ def test_a_backend_that_is_not_there(tmp_path, monkeypatch, name, sentence):
     assert str(raised.value) == sentence
 
 
-def test_a_command_with_an_unknown_backend(tmp_path):
-    code, out, err = ended(start(tmp_path, "sweep", config(tmp_path), "--backend", "lokky", command=COMMAND))
-    assert (code, out) == (2, "")
-    assert err.startswith("--backend lokky: joblib has no such backend of processes; there are dask, local, loky, ")
+def test_a_command_with_an_unknown_backend(tmp_path, capsys):
+    code, out, err = run(capsys, "sweep", config(tmp_path), "--backend", "lokky")
+    assert (code, out, err) == (2, "", f"--backend lokky: {NO_PROCESSES}\n")

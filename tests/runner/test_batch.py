@@ -12,16 +12,13 @@ from sweeping import config, outcomes, parts, rows, run, start, wait_for, writte
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import checkout, source_digest
 from budgetrun.kernels import make
 from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.papers.solvers.measure import packed
 from budgetrun.results.store.files import COLUMNS
-from budgetrun.results.store.write import Store
-from budgetrun.runner.job import Settings, run_job
-from budgetrun.runner.plan import Job, Options, make_plan
+from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
 
@@ -33,7 +30,7 @@ def solver_config(folder, name="solved", **changes):
     """Write a config of 2 x 4 runs of solvers, and return its file."""
     given = {
         "name": name,
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
+        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 50}}],
         "kernel": {"name": "linear"},
         "repetitions": 2,
         "algorithms": [{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "seeds": 2}],
@@ -73,7 +70,7 @@ def test_rows_of_solvers(solved_once):
     mpu = [row for row in found if row["label"] == "mpu"]
     assert [row["seed"] for row in mpu] == ["0", "1"] * 2
     for row in mpu:
-        assert 0 < int(row["support_size"]) <= 300
+        assert 0 < int(row["support_size"]) <= 100
         assert float(row["lower_bound"]) <= float(row["objective"])
         assert float(row["gap"]) == pytest.approx(float(row["objective"]) / float(row["lower_bound"]) - 1, abs=1e-12)
         assert 0 <= float(row["gap"]) <= 1e-4
@@ -137,11 +134,11 @@ def test_one_at_a_time_unless_asked(tmp_path, capsys):
     loaded = config_module.load(path)
     assert "with --jobs 1," in describe(loaded, Options(results, jobs=None))
     assert "with --jobs 3," in describe(loaded, Options(results, jobs=3))
-    sweep(loaded, Options(results, jobs=None))
+    sweep(loaded, Options(results, jobs=None, only={"algorithm": ["dcd"]}))
     first = capsys.readouterr().err.splitlines()[0]
     assert first.endswith(", one at a time, so that run times can be compared (--jobs N runs N at once)")
     assert json.loads((results / "solved" / "manifest.json").read_text())["jobs"] == 1
-    sweep(config_module.load(config(tmp_path)), Options(results, jobs=None))
+    sweep(config_module.load(config(tmp_path)), Options(results, jobs=None, only={"algorithm": ["perceptron"]}))
     assert "one at a time" not in capsys.readouterr().err
 
 
@@ -169,27 +166,8 @@ def test_rows_say_why_data_cannot_be_solved(tmp_path, run_sweep):
         assert "zeros" in row["error"]
 
 
-@pytest.mark.parametrize("kernel", ["linear", "gaussian"])
-def test_solutions_are_tested(tmp_path, run_sweep, kernel):
-    rng = np.random.default_rng(0)
-    for name, n in (("a", 80), ("b", 4000)):
-        y = rng.choice([-1, 1], n)
-        X = rng.normal(size=(n, 2)) * 0.3 + y[:, None]
-        np.savetxt(tmp_path / f"{name}.csv", np.column_stack([y, X]), delimiter=",")
-    given = {"name": "own", "path": "a.csv", "test_path": "b.csv", "order": "file"}
-    kernels = {"linear": {"name": "linear"}, "gaussian": {"name": "gaussian", "gamma": 0.5}}
-    path = solver_config(
-        tmp_path, datasets=[given], kernel=kernels[kernel], repetitions=1, algorithms=[{"name": "mpu"}]
-    )
-    assert run_sweep(path)[0] == 0
-    (row,) = rows(tmp_path / "results" / "solved")
-    # Both classes are about 4.7 standard deviations from the boundary.
-    assert 0 <= float(row["last_test_error"]) <= 0.002
-    assert row["test_error"] == ""
-
-
 @pytest.mark.parametrize("kernel", [{"name": "linear"}, {"name": "gaussian", "gamma": 4.0}], ids=lambda k: k["name"])
-def test_a_bias_counts_in_tests(tmp_path, run_sweep, kernel):
+def test_solutions_are_tested_with_their_bias(tmp_path, run_sweep, kernel):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), np.where(rng.random(200) < 0.8, 1, -1)
     X[:, 0] += 0.5 * y + 3
@@ -205,6 +183,7 @@ def test_a_bias_counts_in_tests(tmp_path, run_sweep, kernel):
     scores = make(**kernel).between(Z, X) @ (solved.dual * y)
     assert float(row["last_test_error"]) == np.mean(z * (scores + solved.bias) <= 0)
     assert float(row["last_test_error"]) != np.mean(z * scores <= 0)
+    assert row["test_error"] == ""
 
 
 def test_runs_survive_a_kill(tmp_path, capsys, monkeypatch):
@@ -270,23 +249,3 @@ def test_objectives_on_a9a_and_web_agree_with_the_published_ones(tmp_path, run_s
         assert low <= objective <= high * (1 + 1e-4)
         # The solver's own gap is an upper bound of the known one.
         assert float(row["gap"]) >= objective / high - 1
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize("dataset", ["a9a", "web"])
-def test_committed_runs_are_what_the_code_gives(tmp_path, dataset):
-    top = checkout()
-    kept = Store(top / "results" / "mpu_table1").rows().values() if top else ()
-    if not kept or not os.environ.get("BUDGETRUN_DATA"):
-        pytest.skip("needs committed results, and BUDGETRUN_DATA set to the folder of the real data sets")
-    settings = config_module.load(top / "configs" / "mpu_table1.yaml")
-    spec = next(d for d in settings.datasets if d.label == dataset)
-    plan = make_plan(settings.model_copy(update={"datasets": (spec,)}))
-    runs = tuple(run for run in plan.runs if run.spec.name == "mpu")
-    given = Settings(settings.seed, "mistake", "float64", None, tmp_path, os.getpid())
-    for row in run_job(Job("again", spec, 0, runs, source_digest()), given).rows:
-        (old,) = (old for old in kept if (old["dataset"], old["label"]) == (dataset, row["label"]))
-        assert row["status"] == "done"
-        assert str(row["epochs"]) == old["epochs"]
-        assert row["objective"] == pytest.approx(float(old["objective"]), rel=1e-9)
-        assert row["lower_bound"] == pytest.approx(float(old["lower_bound"]), rel=1e-9)

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from sweeping import outcomes, rows, written
+from sweeping import config, outcomes, rows
 
 from budgetrun import config as config_module
 from budgetrun.runner import sweep as sweep_module
@@ -22,14 +22,8 @@ def own(tmp_path):
     (tmp_path / "own.csv").write_text(OLD)
     (tmp_path / "test.csv").write_text("".join(OLD.splitlines(True)[:20]))
     dataset = {"name": "own", "path": "own.csv", "test_path": "test.csv", "order": "permuted"}
-    given = {
-        "name": "changing",
-        "datasets": [dataset],
-        "kernel": {"name": "gaussian", "gamma": 0.5},
-        "repetitions": 4,
-        "algorithms": [{"name": "perceptron"}, {"name": "remove_oldest", "budget": 5}],
-    }
-    return written(tmp_path, given)
+    algorithms = [{"name": "perceptron"}, {"name": "remove_oldest", "budget": 5}]
+    return config(tmp_path, "changing", datasets=[dataset], repetitions=4, algorithms=algorithms)
 
 
 @pytest.mark.parametrize("changed", ["own.csv", "test.csv"])
@@ -53,9 +47,8 @@ def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(own, tmp_path, 
     states = [row["status"] for row in rows(folder)]
     assert (states.count("done"), states.count("failed")) == (4, 4)
     (told,) = {row["error"] for row in rows(folder) if row["error"]}
-    assert told.startswith(
-        "InputError: dataset 'own': own.csv or test.csv changed after the runs were planned: sha256 "
-    )
+    said = "InputError: dataset 'own': own.csv or test.csv changed after the runs were planned: sha256 "
+    assert told.startswith(said)
     path.write_text(before)
     assert "4 of 8 runs finished, 4 failed" in status(folder)
     assert sweep(config_module.load(own), options) == 0

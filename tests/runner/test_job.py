@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from sweeping import written
+from sweeping import config
 
 from budgetrun import kernels
 from budgetrun.engine import run as play
@@ -28,16 +28,8 @@ def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, run_sweep, mon
     lines = [f"{label},{a!r},{b!r}" for label, (a, b) in zip(y.tolist(), X.tolist(), strict=True)]
     (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
     algorithms = [{"name": "perceptron"}, {"name": "forgetron", "budget": 20}, {"name": "rbp", "budget": 20}]
-    path = written(
-        tmp_path,
-        {
-            "name": "own",
-            "datasets": [{"name": "own", "path": "own.csv", "order": "file"}],
-            "kernel": {"name": "gaussian", "gamma": 0.5},
-            "algorithms": algorithms,
-        },
-    )
-    code, err = run_sweep(path)
+    data = [{"name": "own", "path": "own.csv", "order": "file"}]
+    code, err = run_sweep(config(tmp_path, "own", datasets=data, algorithms=algorithms, repetitions=1))
     assert code == 0, err
     kernel = kernels.Gaussian(gamma=0.5)
     with (tmp_path / "results" / "own" / "runs.csv").open() as file:

@@ -84,21 +84,6 @@ def test_metrics_of_several_classes_are_those_of_scikit_learn(n_classes):
     assert found["brier"] == pytest.approx(((p - np.eye(n_classes)[y]) ** 2).sum(axis=1).mean())
 
 
-def test_metrics_are_those_of_river():
-    metrics = pytest.importorskip("river.metrics", reason="river is not installed: pip install 'budgetrun[river]'")
-    scores, y = random_scores(800)
-    scores[scores == 0] = 0.1
-    theirs = {"f1": metrics.F1(), "kappa": metrics.CohenKappa()}
-    loss = metrics.LogLoss()
-    for label, score, (_, p) in zip(y > 0, scores, probabilities(scores, y > 0), strict=True):
-        for metric in theirs.values():
-            metric.update(bool(label), bool(score > 0))
-        loss.update(bool(label), {True: p, False: 1 - p})
-    found = tally(scores, y)
-    assert [found[name] for name in theirs] == pytest.approx([metric.get() for metric in theirs.values()])
-    assert found["log_loss"] == pytest.approx(loss.get())
-
-
 def test_the_probabilities_are_those_of_the_classifiers_for_river():
     pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
     from budgetrun import river

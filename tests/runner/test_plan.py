@@ -37,22 +37,14 @@ def test_every_combination_is_one_run(loaded):
     ]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 1},
-        {"tie": "positive"},
-        {"dtype": "float32"},
-        {"kernel": {"name": "gaussian", "gamma": 0.6}},
-        {"datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 150}}]},
-        {"datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 151}}]},
-        {"datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}, "scale": "minmax"}]},
-        {"datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}, "n_examples": 299}]},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_whatever_changes_an_outcome_changes_every_run_id(tmp_path, loaded, change):
-    assert not ids(loaded) & ids(config_module.load(config(tmp_path, **change)))
+def test_whatever_changes_an_outcome_changes_every_run_id(tmp_path, loaded):
+    data = {"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}
+    changes = [{"noise": 0.2}, {"options": {"n_per_class": 151}}, {"scale": "minmax"}, {"n_examples": 299}]
+    for change in (
+        *({"seed": 1}, {"tie": "positive"}, {"dtype": "float32"}, {"kernel": {"name": "gaussian", "gamma": 0.6}}),
+        *({"datasets": [data | changed]} for changed in changes),
+    ):
+        assert not ids(loaded) & ids(config_module.load(config(tmp_path, **change))), change
 
 
 def test_what_is_only_shown_or_added_changes_no_run_id(tmp_path, loaded):
@@ -62,7 +54,7 @@ def test_what_is_only_shown_or_added_changes_no_run_id(tmp_path, loaded):
     assert ids(config_module.load(config(tmp_path, repetitions=1))) < before
 
 
-def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded):
+def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded, monkeypatch):
     runs = make_plan(loaded).runs
     jobs = make_jobs(loaded, runs, lambda *_: True)
     assert [len(job.runs) for job in jobs] == [8, 8]
@@ -73,13 +65,9 @@ def test_jobs_hold_runs_of_one_stream_and_go_task_by_task(loaded):
     assert [len(job.runs) for job in jobs] == [16, 8]
     # A task that does not fit is a job all the same.
     assert [len(job.runs) for job in make_jobs(loaded, tasks, lambda *_: False)] == [8, 8, 8]
-
-
-def test_a_job_is_never_too_long(loaded, monkeypatch):
-    monkeypatch.setattr(plan_module, "RUNS_PER_JOB", 10)
-    runs = make_plan(loaded).runs
-    tasks = [replace(run, task=task) for task in "abc" for run in runs[:4]]
-    assert [len(job.runs) for job in make_jobs(loaded, tasks, lambda *_: True)] == [8, 4]
+    # No job is too long.
+    monkeypatch.setattr(plan_module, "RUNS_PER_JOB", 17)
+    assert [len(job.runs) for job in make_jobs(loaded, tasks, lambda *_: True)] == [16, 8]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +154,7 @@ def test_formulas_become_numbers_of_the_stream(tmp_path):
     assert {label: spec.parameters["regulariser"] for label, spec in specs.items()} == {"small": 8e-4, "large": 5e-5}
     assert specs["small"].typed == {"step": "1 / sqrt(T)", "regulariser": "8 / T**2"}
     assert len({run.run_id for run in plan.runs}) == len(plan.runs) == 8
-
-
-def test_the_length_is_that_of_the_capped_stream(tmp_path):
+    # The length is that of the capped stream.
     datasets = [CLOUDS[0] | {"n_examples": 25}]
     loaded = config_module.load(config(tmp_path, datasets=datasets, algorithms=[BY_LENGTH], repetitions=1))
     assert make_plan(loaded).runs[0].spec.parameters["step"] == 0.2
@@ -262,20 +248,17 @@ def test_runs_whose_seconds_are_compared_have_jobs_of_their_own(tmp_path):
     assert len({job.job_id for job in jobs}) == 6
 
 
-@pytest.mark.parametrize(
-    ("only", "n"),
-    [
+def test_select(loaded):
+    runs = make_plan(loaded).runs
+    for only, n in (
         ({}, 16),
         ({"algorithm": ["forgetron(self_tuned)"]}, 4),
         ({"algorithm": ["forgetron", "rbp"]}, 10),
-        ({"budget": ["0.25"]}, 2),
-        ({"budget": ["1"]}, 2),
+        *(({"budget": [fraction]}, 2) for fraction in ("0.25", "1")),
         ({"budget": ["5", "10"], "repetition": ["1"]}, 4),
         ({"seed": ["2"], "task": ["-"], "dataset": ["noisy_gaussians"]}, 2),
-    ],
-)
-def test_select(loaded, only, n):
-    assert len(select(make_plan(loaded).runs, only)) == n
+    ):
+        assert len(select(runs, only)) == n, only
 
 
 def test_long_lists_of_values_are_cut(loaded):

@@ -78,8 +78,9 @@ def test_every_run_is_run_once_and_its_row_adds_up(tmp_path, run_sweep, folder):
 def test_a_first_sweep_says_that_it_compiles(tmp_path, run_sweep, monkeypatch):
     monkeypatch.setattr(compiling, "begins", lambda: True)
     said = "; each learner is compiled once for this version, which takes some seconds"
-    first = f"small: 16 runs to do, 0 finished, in {tmp_path}/results/small{said}\n"
-    assert run_sweep(config(tmp_path)) == (0, f"{first}16/16 runs, _ s\n")
+    first = f"small: 1 run to do, 0 finished, in {tmp_path}/results/small{said}\n"
+    path = config(tmp_path, algorithms=[{"name": "perceptron"}], repetitions=1)
+    assert run_sweep(path) == (0, f"{first}1/1 runs, _ s\n")
 
 
 SIZED = [
@@ -111,20 +112,14 @@ def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, ru
 
 def test_only_some_runs_bring_the_one_setting_they_need(tmp_path, run_sweep, folder):
     path = config(tmp_path, algorithms=SIZED, repetitions=1)
-    assert run_sweep(path, only={"algorithm": ["remove_oldest"], "budget": ["budget=20"]})[1].endswith(
-        "3/3 runs, _ s\n"
-    )
-    found = rows(folder)
-    assert [(row["label"], row["budget"], row["seed"]) for row in found] == [
-        ("remove_oldest", "10", "0"),
-        ("remove_oldest", "20", "0"),
-        ("source", "20", "0"),
-    ]
+    only = {"algorithm": ["remove_oldest"], "budget": ["budget=20"]}
+    assert run_sweep(path, only=only)[1].endswith("3/3 runs, _ s\n")
+    found = [(row["label"], row["budget"], row["seed"]) for row in rows(folder)]
+    assert found == [("remove_oldest", "10", "0"), ("remove_oldest", "20", "0"), ("source", "20", "0")]
 
 
-def test_the_number_of_workers_does_not_matter(tmp_path, run_sweep, folder):
-    path = config(tmp_path)
-    run_sweep(path)
+def test_the_number_of_workers_does_not_matter(tmp_path, small):
+    path, folder = small
     assert ended(start(tmp_path, "sweep", path, "--jobs", 2, "--results", "two"))[0] == 0
     assert outcomes(tmp_path / "two" / "small") == outcomes(folder)
 
@@ -252,11 +247,8 @@ def test_a_failed_perceptron_fails_those_whose_budget_it_gives(tmp_path, run_swe
     assert code == 1
     assert "8/8 runs" in err
     found = {row["label"] + row["budget_fraction"]: row for row in rows(folder)}
-    assert [key for key, row in found.items() if row["status"] == "failed"] == [
-        "forgetron(self_tuned)0.25",
-        "forgetron(self_tuned)1.0",
-        "perceptron",
-    ]
+    failed = ["forgetron(self_tuned)0.25", "forgetron(self_tuned)1.0", "perceptron"]
+    assert [key for key, row in found.items() if row["status"] == "failed"] == failed
     why = "RuntimeError: its budget is a fraction of the support size of a perceptron run that failed"
     assert found["forgetron(self_tuned)1.0"]["error"] == why
     assert run_sweep(path)[0] == 0
@@ -276,15 +268,11 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
         code, err = run_sweep(path)
     assert code == 1
     assert "8/8 runs" in err
-    assert (
-        "failed: noisy_gaussians - repetition 0, remove_oldest B=0.5 of source (budget=5) seed 0: RuntimeError" in err
-    )
+    said = "failed: noisy_gaussians - repetition 0, remove_oldest B=0.5 of source (budget=5) seed 0: RuntimeError"
+    assert said in err
     failed = [row for row in rows(folder) if row["status"] == "failed"]
-    assert [(row["label"], row["budget_fraction"]) for row in failed] == [
-        ("remove_oldest", "0.5"),
-        ("remove_oldest", "1.0"),
-        *[("source", "")] * 2,
-    ]
+    whose = [(row["label"], row["budget_fraction"]) for row in failed]
+    assert whose == [("remove_oldest", "0.5"), ("remove_oldest", "1.0"), *[("source", "")] * 2]
     why = "RuntimeError: its budget is a fraction of the support size of a source run (budget=5) that failed"
     assert {row["error"] for row in failed[:2]} == {why}
 
@@ -309,12 +297,10 @@ def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, m
     assert len(finished(tmp_path / "results" / "small")) == 16
 
 
-def test_runs_of_other_code_are_repeated_and_do_not_come_back(tmp_path, run_sweep, monkeypatch, folder):
-    path = config(tmp_path)
-    with monkeypatch.context() as patched:
-        patched.setattr("budgetrun.runner.identity.JOB_REVISION", 0)
-        run_sweep(path)
+def test_runs_of_other_code_are_repeated_and_do_not_come_back(small, run_sweep, monkeypatch):
+    path, folder = small
     old = {row["run_id"] for row in rows(folder)}
+    monkeypatch.setattr("budgetrun.runner.identity.JOB_REVISION", 0)
     _, err = run_sweep(path)
     assert err.startswith(f"16 runs in {folder} are of earlier code or data; they are run again\nsmall: 16 runs to do")
     store_module.Store(folder).write_table()
@@ -323,9 +309,8 @@ def test_runs_of_other_code_are_repeated_and_do_not_come_back(tmp_path, run_swee
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 16 finished")
 
 
-def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep, folder):
-    path = config(tmp_path)
-    run_sweep(path)
+def test_torn_files_cost_the_torn_runs_alone(small, run_sweep):
+    path, folder = small
     table = folder / "runs.csv"
     whole = table.read_bytes()
     part = max((folder / "parts").glob("*.jsonl"), key=lambda p: p.stat().st_size)
@@ -344,10 +329,9 @@ def test_torn_files_cost_the_torn_runs_alone(tmp_path, run_sweep, folder):
     assert len(finished(folder)) == 16
 
 
-def test_results_of_earlier_versions_are_continued(tmp_path, run_sweep, folder):
+def test_results_of_earlier_versions_are_continued(small, run_sweep):
     """Their rows have no test errors, and their configs no keys for test sets."""
-    path = config(tmp_path)
-    run_sweep(path)
+    path, folder = small
     before = rows(folder)
     later = ("test_error", "last_test_error")
     with (folder / "runs.csv").open("w", newline="") as file:
@@ -414,10 +398,10 @@ def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatc
 # -- interrupts, kills and two sweeps ----------------------------------------------------------------------------------
 
 
-def resumed(tmp_path, path, folder):
+def resumed(run_sweep, path, folder):
     """Sweep again to the end, and check that finished runs were kept."""
     before, seconds = parts(folder), {row["run_id"]: row["seconds"] for row in finished(folder)}
-    code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 2))
+    code, err = run_sweep(path)
     assert code == 0, err
     assert f"{12 - len(seconds)} runs to do, {len(seconds)} finished" in err
     assert len(finished(folder)) == 12
@@ -426,31 +410,29 @@ def resumed(tmp_path, path, folder):
 
 
 @pytest.mark.parametrize(
-    "how", ["interrupt everyone", "interrupt twice", "one process", *(["interrupt", "terminate"] if EXHAUSTIVE else [])]
+    "how", ["everyone, twice", "one process", *(["interrupt", "interrupt twice", "terminate"] if EXHAUSTIVE else [])]
 )
-def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, how):
+def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, run_sweep, how):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
     process = start(tmp_path, "sweep", path, "--jobs", 1 if how == "one process" else 2)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
     begun = workers(process)
-    if how == "interrupt everyone":
+    if how.startswith("everyone"):
         os.killpg(process.pid, signal.SIGINT)
     else:
         process.send_signal(signal.SIGTERM if how == "terminate" else signal.SIGINT)
-    if how == "interrupt twice":
+    if how.endswith("twice"):
         process.send_signal(signal.SIGINT)
     code, _, err = ended(process)
     assert code == 130, err
-    again = (
-        f"interrupted; every finished run is kept in results/slow; to run the remaining ones: budgetrun sweep {path}"
-    )
-    assert err.splitlines()[-1] == again
+    kept = "interrupted; every finished run is kept in results/slow; to run the remaining ones: "
+    assert err.splitlines()[-1] == f"{kept}budgetrun sweep {path}"
     assert not any(word in err for word in ("Traceback", "Warning"))
     assert not psutil.wait_procs(begun, timeout=60)[1]
     assert sum(map(len, [finished(folder)])) in range(2, 12)
     assert sorted(p.suffix for p in (folder / "parts").iterdir()) == [".jsonl"] * len(parts(folder))
     if how == "one process":
-        resumed(tmp_path, path, folder)
+        resumed(run_sweep, path, folder)
 
 
 def test_an_interrupt_before_the_first_run(tmp_path):
@@ -487,7 +469,7 @@ def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
         "name": "edited",
         "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 1000}}],
         "kernel": {"name": "gaussian", "gamma": 0.5},
-        "repetitions": 12,
+        "repetitions": 10,
         "algorithms": [{"name": "avp", "epsilon": 0.75, "U": 2.0}],
     }
     path, folder = written(tmp_path, given), tmp_path / "results" / "edited"
@@ -508,7 +490,7 @@ def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
     assert failed == {"RuntimeError: the code has changed since the sweep began; start the sweep again"}
 
 
-def test_a_killed_sweep_is_continued(tmp_path, capsys, monkeypatch):
+def test_a_killed_sweep_is_continued(tmp_path, run_sweep, capsys, monkeypatch):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
     process = start(tmp_path, "sweep", path, "--jobs", 2)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
@@ -526,12 +508,11 @@ def test_a_killed_sweep_is_continued(tmp_path, capsys, monkeypatch):
     assert code == 1
     assert f"{n_done} of 12" in said
     assert len(rows(folder)) == n_done
-    resumed(tmp_path, path, folder)
+    resumed(run_sweep, path, folder)
 
 
-def test_a_finished_table_takes_no_parts_of_earlier_code(tmp_path, run_sweep, capsys):
-    path, folder = config(tmp_path), tmp_path / "results" / "small"
-    run_sweep(path)
+def test_a_finished_table_takes_no_parts_of_earlier_code(small, capsys):
+    _, folder = small
     before = rows(folder)
     earlier = [row | {"run_id": f"{i:016x}"} for i, row in enumerate(before)]
     store_module.Store(folder).save("earlier", earlier)
@@ -539,16 +520,13 @@ def test_a_finished_table_takes_no_parts_of_earlier_code(tmp_path, run_sweep, ca
     assert rows(folder) == before
 
 
-def test_two_sweeps_in_one_folder(tmp_path, run_sweep, folder):
-    path = config(tmp_path)
-    both = [start(tmp_path, "sweep", path, "--jobs", 1) for _ in range(2)]
+def test_two_sweeps_in_one_folder(tmp_path, small):
+    path, folder = small
+    both = [start(tmp_path, "sweep", path, "--jobs", 1, "--results", "again") for _ in range(2)]
     for process in both:
         code, _, err = ended(process)
         assert code == 0, err
-    found = outcomes(folder)
-    assert len(finished(folder)) == 16
-    run_sweep(path, force=True)
-    assert outcomes(folder) == found
+    assert outcomes(tmp_path / "again" / "small") == outcomes(folder)
 
 
 def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypatch, folder):
@@ -605,38 +583,28 @@ def test_the_table_is_not_rewritten_after_every_job(tmp_path, run_sweep, monkeyp
     assert len(finished(tmp_path / "results" / "small")) == 30
 
 
-def test_the_time_left_follows_from_the_runs_that_are_finished(capsys, monkeypatch):
-    """Tiny jobs take much longer than estimated, because most of their time is spent between them."""
+# Runs, estimated seconds and workers; how often what is told after so many seconds; the last line.
+TOLD = {
+    # Tiny jobs take much longer than estimated, because most of their time is spent between them.
+    "tiny jobs": ((1000, 1.0, 2), 100, 0.5, (1, 0.001, 0.004, "d"), "82/1,000 runs, 41 s, about 7 min left (d)"),
+    # Eight jobs of a hundred run at once, each as long as estimated: when the first ends, 92 remain.
+    "jobs at once": ((100, 6000.0, 8), 1, 60, (1, 60.0, 60.0, "d"), "1/100 runs, 60 s, about 12 min left (d)"),
+    # One job was estimated at 4 s; after 21 s it has done a quarter.
+    "a running job": ((10, 4.0, 2), 1, 21, (1.0, 1), "0/10 runs, 21 s, about 51 s left (1 job running)"),
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_the_time_left(what, capsys, monkeypatch):
+    given, n, seconds, told, line = TOLD[what]
     clock = [100.0]
     monkeypatch.setattr("budgetrun.runner.progress.time.monotonic", lambda: clock[0])
-    progress = Progress(n_runs=1000, seconds=1.0, workers=2)
-    for _ in range(100):
-        clock[0] += 0.5
-        progress.advance(1, 0.001, 0.004, "d")
+    progress = Progress(*given)
+    for _ in range(n):
+        clock[0] += seconds
+        (progress.partly if len(told) == 2 else progress.advance)(*told)
     progress.close()
-    assert capsys.readouterr().err.splitlines()[-1] == "82/1,000 runs, 41 s, about 7 min left (d)"
-
-
-def test_the_time_left_does_not_count_jobs_that_are_running(capsys, monkeypatch):
-    """Eight jobs of a hundred run at once, each as long as estimated: when the first ends, 92 remain."""
-    clock = [100.0]
-    monkeypatch.setattr("budgetrun.runner.progress.time.monotonic", lambda: clock[0])
-    progress = Progress(n_runs=100, seconds=6000.0, workers=8)
-    clock[0] += 60
-    progress.advance(1, 60.0, 60.0, "d")
-    progress.close()
-    assert capsys.readouterr().err.splitlines()[-1] == "1/100 runs, 60 s, about 12 min left (d)"
-
-
-def test_the_time_left_follows_a_job_that_is_running(capsys, monkeypatch):
-    """One job was estimated at 4 s; after 21 s it has done a quarter."""
-    clock = [100.0]
-    monkeypatch.setattr("budgetrun.runner.progress.time.monotonic", lambda: clock[0])
-    progress = Progress(n_runs=10, seconds=4.0, workers=2)
-    clock[0] += 21
-    progress.partly(1.0, 1)
-    progress.close()
-    assert capsys.readouterr().err.splitlines()[-1] == "0/10 runs, 21 s, about 51 s left (1 job running)"
+    assert capsys.readouterr().err.splitlines()[-1] == line
 
 
 def test_jobs_tell_how_much_they_have_done(tmp_path, run_sweep, monkeypatch):
@@ -724,9 +692,8 @@ def test_values_by_dataset_and_of_the_streams_length(tmp_path, run_sweep, folder
         (label, str(r), str(r), str(b)) for label, b in (("short", 5), ("long", 10), ("long", 20)) for r in range(2)
     )
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 14 finished")
-    assert describe(config_module.load(path), Options(results=tmp_path / "results")).startswith(
-        "small: 14 runs, 14 finished, 0 to do"
-    )
+    said = describe(config_module.load(path), Options(results=tmp_path / "results"))
+    assert said.startswith("small: 14 runs, 14 finished, 0 to do")
     assert status(folder) == f"{folder}: 14 of 14 runs finished"
     assert run_sweep(path, only={"dataset": ["long"], "budget": ["20"]})[0] == 0
 

@@ -309,7 +309,11 @@ class Selection:
                 scores = group.feed(X, labels[None])[mine] if learns[own[0]] else _prediction(group, X)[None]
                 votes[own] = self.problem.votes(scores, self.tie)
                 losses[own] = self.problem.mistakes(scores, labels, self.tie)
-        predicted = self._decided(self.rule.play(votes, losses, self.n_classes))
+        predicted = self.rule.play(votes, losses, self.n_classes)
+        tied = predicted < 0
+        self.ties += int(np.count_nonzero(tied))
+        if self.tie == "positive":
+            predicted = np.where(tied, 1, predicted)
         self.mistakes += int(np.count_nonzero(predicted != self.problem.codes(labels)))
         if self.rounds % APART == 0:
             self.max_support = max(self.max_support, self.support_size)
@@ -333,12 +337,6 @@ class Selection:
             votes[i] = self.problem.votes(score(member, X), self.tie)
         weights = np.repeat(self.rule.next_weights()[:, None], X.shape[0], axis=1)
         return tally(weights, votes, self.n_classes)
-
-    def _decided(self, classes: np.ndarray) -> np.ndarray:
-        """Count the ties of predictions, and replace them if they predict +1."""
-        tied = classes < 0
-        self.ties += int(np.count_nonzero(tied))
-        return np.where(tied, 1, classes) if self.tie == "positive" else classes
 
 
 def _prediction(group: Group, X: Rows) -> np.ndarray:

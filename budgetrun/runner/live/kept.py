@@ -10,7 +10,7 @@ import numpy as np
 
 from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
-from budgetrun.play.session import Counts, Session
+from budgetrun.play.session import Session
 
 if TYPE_CHECKING:
     from budgetrun.kernels.kinds import Matrix
@@ -112,60 +112,38 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
     ``names`` and ``features`` are those of the learners and of the features. ``at_end``, after the last round, budgets
     that no learner has filled are named, too.
     """
-    counts = session.counts
+    counts, found = session.counts, {}
     if counts.rounds < _EARLIEST and not at_end:
         return {}
-    return {
-        **_zeros(counts, names),
-        **_constant(counts, features),
-        **(_one_class(counts) if len(counts.labels) else {}),
-        **(_unused_budgets(session) if at_end else {}),
-    }
-
-
-def _zeros(counts: Counts, names: Sequence[str]) -> dict[str, str]:
-    share = counts.zeros / max(1, counts.rounds)
-    affected = [name for name, zeros in zip(names, share.tolist(), strict=True) if zeros > _MOST_ZEROS]
-    if not affected:
-        return {}
-    return {
-        "zeros": f"The score of {_few(affected)} was exactly 0 on up to {share.max():.0%} of the rounds: the "
-        "kernel values of these examples underflow, so nothing is learned from them. Scale the features (--scale "
-        "running) or take a smaller --gamma."
-    }
-
-
-def _constant(counts: Counts, features: Sequence[str]) -> dict[str, str]:
-    if counts.constant is None or not counts.constant.any() or counts.rounds < 2:
-        return {}
-    constant = [features[i] for i in np.flatnonzero(counts.constant).tolist()]
-    noun = "Feature" if len(constant) == 1 else f"{len(constant):,} features"
-    return {"constant": f"{noun} never changed so far: {_few(constant)}."}
-
-
-def _one_class(counts: Counts) -> dict[str, str]:
-    share = counts.labels / max(1, counts.rounds)
-    expected = np.log(max(2, counts.rounds)) / -np.log(min(share.max(), 1 - 1e-9))
-    longest = counts.stretch.longest
-    if longest < max(_LONG_STRETCH * counts.rounds, 3 * expected, _EARLIEST / 10):
-        return {}
-    return {
-        "stretch": f"A stretch of {longest:,} rounds has only one class: the file seems to be sorted by label, which "
-        "makes online errors meaningless. To shuffle it: --shuffle SEED."
-    }
-
-
-def _unused_budgets(session: Session) -> dict[str, str]:
-    largest: dict[int, int] = {}
-    for member in session.members:
+    rounds = max(1, counts.rounds)
+    zeros = counts.zeros / rounds
+    if affected := [names[i] for i in np.flatnonzero(zeros > _MOST_ZEROS).tolist()]:
+        found["zeros"] = (
+            f"The score of {_few(affected)} was exactly 0 on up to {zeros.max():.0%} of the rounds: the "
+            "kernel values of these examples underflow, so nothing is learned from them. Scale the features (--scale "
+            "running) or take a smaller --gamma."
+        )
+    if counts.constant is not None and counts.constant.any() and counts.rounds >= 2:
+        constant = [features[i] for i in np.flatnonzero(counts.constant).tolist()]
+        noun = "Feature" if len(constant) == 1 else f"{len(constant):,} features"
+        found["constant"] = f"{noun} never changed so far: {_few(constant)}."
+    if len(counts.labels):
+        largest = min(counts.labels.max() / rounds, 1 - 1e-9)
+        expected, longest = np.log(max(2, rounds)) / -np.log(largest), counts.stretch.longest
+        if longest >= max(_LONG_STRETCH * rounds, 3 * expected, _EARLIEST / 10):
+            found["stretch"] = (
+                f"A stretch of {longest:,} rounds has only one class: the file seems to be sorted by label, which "
+                "makes online errors meaningless. To shuffle it: --shuffle SEED."
+            )
+    uses: dict[int, int] = {}
+    for member in session.members if at_end else ():
         if (budget := member.learner.budget) is not None:
-            largest[budget] = max(largest.get(budget, 0), member.count.max_support)
-    unused = sorted(budget for budget, use in largest.items() if use < budget)
-    if not unused:
-        return {}
-    which = "this budget" if len(unused) == 1 else "these budgets"
-    listed, use = _few([f"{budget:,}" for budget in unused]), max(largest[budget] for budget in unused)
-    return {"budget": f"No learner filled {which}: {listed} (largest use: {use:,}). Try smaller ones."}
+            uses[budget] = max(uses.get(budget, 0), member.count.max_support)
+    if unused := sorted(budget for budget, use in uses.items() if use < budget):
+        which = "this budget" if len(unused) == 1 else "these budgets"
+        listed, use = _few([f"{budget:,}" for budget in unused]), max(uses[budget] for budget in unused)
+        found["budget"] = f"No learner filled {which}: {listed} (largest use: {use:,}). Try smaller ones."
+    return found
 
 
 def _few(names: Sequence[str]) -> str:

@@ -39,7 +39,8 @@ def shuffled(
         size, done = 0, 0
         for X, codes in chunks:
             if not files:
-                row_bytes = max(1, _bytes(X) // X.shape[0])
+                n_bytes = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
+                row_bytes = max(1, int(n_bytes) // X.shape[0])
                 n_buckets = min(_MOST_BUCKETS, int(row_bytes * len(permutation) // _BUCKET) + 1)
                 size = -(-len(permutation) // n_buckets)
                 paths = [Path(folder) / str(i) for i in range(-(-len(permutation) // size))]
@@ -68,7 +69,3 @@ def _sorted(file: BinaryIO) -> tuple[Matrix, np.ndarray]:
     order = np.argsort(np.concatenate(places))
     X = np.concatenate(every) if isinstance(every[0], np.ndarray) else vstack(every, format="csr")
     return X[order], np.concatenate(codes)[order]
-
-
-def _bytes(X: Matrix) -> int:
-    return int(X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes)

@@ -36,8 +36,8 @@ def place(tmp_path, monkeypatch):
     # A second interrupt soon after one counts as the same, also one of the test before.
     monkeypatch.setattr("budgetrun.runner.interrupts._raised", -10.0)
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(700, 4)) * [1, 10, 100, 1] + 5
-    table = pd.DataFrame(X, columns=list("abcd")).assign(color=rng.choice(["red", "blue"], 700))
+    X = rng.normal(size=(500, 4)) * [1, 10, 100, 1] + 5
+    table = pd.DataFrame(X, columns=list("abcd")).assign(color=rng.choice(["red", "blue"], 500))
     table["label"] = np.where(np.sin(X[:, 0]) + X[:, 1] / 10 > 1, "yes", "no")
     table.to_csv("s.csv", index=False)
 
@@ -141,7 +141,7 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
     assert {row[5] for row in rows("results/p")} == {"399"}
     piped(monkeypatch, content if replay else b"".join([lines[0], *lines[400:]]))
     assert run_module.run(request("-", **given, replay=replay)) == 0
-    assert {row[5] for row in rows("results/p")} == {"700"}
+    assert {row[5] for row in rows("results/p")} == {"500"}
     piped(monkeypatch, content)
     # With the gamma of the first 399 rows, as above.
     gamma = rows("results/p")[0][4].removeprefix("gaussian(gamma=").removesuffix(")")
@@ -149,7 +149,11 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
     assert counts("results/p") == counts("results/q")
 
 
-def test_other_options_and_other_files_are_refused(monkeypatch):
+def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
+    os.makedirs("results/other")
+    Path("results/other/manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="holds other results"):
+        run_module.run(request(name="other"))
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
     with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
@@ -160,13 +164,6 @@ def test_other_options_and_other_files_are_refused(monkeypatch):
         run_module.run(request())
     assert run_module.run(request(force=True)) == 0
     assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
-
-
-def test_a_folder_of_other_results_is_left_alone():
-    os.makedirs("results/s")
-    Path("results/s/manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="holds other results"):
-        run_module.run(request())
 
 
 def test_a_formula_needs_the_number_of_rounds(monkeypatch):
@@ -283,8 +280,8 @@ def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
     runs = pd.read_csv(folder / "runs.csv")
     assert set(runs["label"]) == {"klms", "norma", "krls", "fogd"}
     rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
-    assert rounds[-1] == 700
-    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 700), runs["rmse"], rtol=1e-12)
+    assert rounds[-1] == 500
+    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 500), runs["rmse"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["npz", "libsvm", "pipe"])
@@ -307,13 +304,13 @@ def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suf
     assert rmse == pytest.approx(np.sqrt(np.mean((scores - numbers) ** 2)), rel=1e-12)
 
 
+MEASURED = "these look like measurements, not classes; name another column with --label, or learn numbers with"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"task": "auto"},
-            "these look like measurements, not classes; name another column with --label, or learn numbers with",
-        ),
+        ({"task": "auto"}, MEASURED),
         ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
         ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),
         ({"classes": ("a",)}, "--classes a: goes with classes, not with --task regression; remove it"),
@@ -347,7 +344,7 @@ def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypat
         run_module.run(request(name="parts", **given))
     monkeypatch.setattr(Group, "feed", real)
     state, _ = load_state("results/parts/stream.state")
-    assert 0 < state.session.rounds < 700
+    assert 0 < state.session.rounds < 500
     assert {group.rounds for group in state.session._groups} == {state.session.rounds}
     run_module.run(request(name="parts", **given))
     assert counts("results/parts") == counts("results/whole")

@@ -42,7 +42,7 @@ def test_the_page_has_the_rules_in_curves_and_tables():
         shown = {row["selection"]: row for row in csv.DictReader(file)}
     assert shown.keys() == {"hedge", "racing", "fixed_share"}
     mistakes = {row["label"]: int(row["mistakes"]) for row in _table("results/s")}
-    assert float(shown["hedge"]["rule_percent"]) == pytest.approx(100 * mistakes["hedge"] / 700)
+    assert float(shown["hedge"]["rule_percent"]) == pytest.approx(100 * mistakes["hedge"] / 500)
 
 
 @pytest.mark.parametrize(
