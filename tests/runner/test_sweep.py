@@ -462,8 +462,8 @@ def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
     copy, command = copied_package(tmp_path)
     process = start(tmp_path, "sweep", path, "--jobs", 2, command=command)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
-    ball = copy / "learners" / "ball.py"
-    ball.write_text(ball.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
+    steps = copy / "learners" / "steps.py"
+    steps.write_text(steps.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
     workers(process)[0].kill()
     code, _, err = ended(process)
     assert code == 1, err
