@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
-from budgetrun.config.formulas import resolve
+from budgetrun.config.kinds import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
 from budgetrun.runner import identity

@@ -13,12 +13,12 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
 from budgetrun.base.grid import Cell, Grid
-from budgetrun.base.params.expressions import Condition
+from budgetrun.base.params import Condition
 from budgetrun.config.schema import Label
 from budgetrun.papers.verdicts.claims import Claim, Paper, load_claims
 from budgetrun.results import plotting
-from budgetrun.results.report import page
 from budgetrun.results.report.evidence import Evidence, Number
+from budgetrun.results.report.formats import template
 from budgetrun.results.report.numbers import Budget
 
 VERDICTS = ("confirmed", "refuted", "partly", "open")
@@ -208,7 +208,7 @@ class Verdicts:
         make_folder(folder)
         paths = [folder / f"{NAME}.html", folder / f"{NAME}.md"]
         for path in paths:
-            text = page.template(f"{path.name}.jinja").render(title=_TITLE, verdicts=self, count=count)
+            text = template(f"{path.name}.jinja").render(title=_TITLE, verdicts=self, count=count)
             write_file(path, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
         return paths
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from budgetrun.base import grid
@@ -128,21 +129,40 @@ def html(table: Table | Listing | Grid, label: str = "", style: str = "sorted") 
     if isinstance(table, Listing):
         return grid.html(table.grid, table.title)
     words = {"no_explanation": NO_EXPLANATION, "explanations": EXPLANATIONS, "readings": READINGS}
-    return Markup(environment().get_template("table.html.jinja").render(table=table, **words))
+    return Markup(template("table.html.jinja").render(table=table, **words))
+
+
+def template(name: str) -> Template:
+    """Return the template of a page, with the filters that all pages share."""
+    return _environment().get_template(name)
 
 
 @cache
-def environment() -> Environment:
-    """Return what the templates of this folder share."""
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters.update(html=html, markdown=grid.markdown)
+def _environment() -> Environment:
+    own: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    made = Environment(loader=FileSystemLoader(Path(__file__).parent), **own)
+    made.filters.update(html=html, markdown=grid.markdown, when=moment, words=in_words)
     return made
+
+
+def in_words(value: Any) -> str:
+    """Return a value of the manifest in words: counts with commas, lists and dicts item by item."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {in_words(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    if isinstance(value, int):
+        return f"{value:,}"
+    return NONE if value is None else str(value)
+
+
+def moment(value: Any) -> str:
+    """Return a time, given as ISO text, without fractions of a second."""
+    try:
+        at = datetime.fromisoformat(str(value))
+    except ValueError:
+        return in_words(value)
+    return f"{at:%Y-%m-%d %H:%M:%S}" + (f" {at:%Z}" if at.tzinfo else "")
 
 
 # One writer for each kind of file in the folder tables/.

@@ -1,26 +1,28 @@
-"""``report.html``: one page with all that a reader needs to judge the results; it loads nothing."""
+"""The report of a results folder, and its page ``report.html``, which loads nothing; the index of several folders."""
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterable
-from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Template
 from markupsafe import escape
 
-from budgetrun.base.files import write as write_file
+from budgetrun.base.errors import counted
+from budgetrun.base.files import write
 from budgetrun.base.grid import Cell, Grid, Raw
 from budgetrun.results.plotting import slug
-from budgetrun.results.report import formats
+from budgetrun.results.report import figures, listings, tables
+from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.figures import Drawn
+from budgetrun.results.report.formats import in_words, moment, plain, template
 from budgetrun.results.report.layout import NONE, Listing, Table
 from budgetrun.results.report.notes import warnings
-from budgetrun.results.report.tables import other_findings
 from budgetrun.results.store.files import MANIFEST
-from budgetrun.results.store.read import Results, listed
+from budgetrun.results.store.read import Results, listed, load
 
 # The parts of a verdict, and what the index calls them.
 _CELLS = {
@@ -33,62 +35,114 @@ _OF_DATASETS = ["dataset", "examples", "features", "tasks", "repetitions", "fini
 _OF_DATASETS += ["examples held as"]
 
 
-def write(
-    results: Results, tables: list[Table], selections: list[Listing], costs: list[Listing], figures: list[Drawn]
-) -> Path:
-    """Write the page and return its path."""
-    datasets, findings = _datasets(results), other_findings(results, tables)
-    # A paper's table leads its page; otherwise figures do.
-    figures_first = not tables[0].title.startswith("Table")
-    contents = [(f"table-{table.name}", table.title) for table in tables]
-    contents[1:1] = [("findings", "Findings")] if findings else []
-    if figures:
-        contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
-    contents += [(listing.name, listing.title) for listing in selections]
-    contents += [("choices", "Choices")] if results.report.choices else []
-    contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
-    text = template("page.html.jinja").render(
-        title=title_of(results),
-        results=results,
-        contents=contents,
-        figures_first=figures_first,
-        finding=finding(results, tables),
-        tables=tables,
-        selections=selections,
-        costs=costs,
-        figures=figures,
-        datasets=datasets,
-        dataset_grid=Grid(_OF_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
-        facts=_facts(results),
-        provenance=_provenance(results),
-        findings=findings,
-        warnings=warnings(results),
-    )
-    path = results.folder / "report.html"
-    write_file(path, text)
-    return path
+class Report:
+    """The report of a results folder, which is read once.
+
+    Raises
+    ------
+    InputError
+        The folder holds no finished run, or something in it cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.results = with_numbers(load(Path(folder)))
+        self.warnings = warnings(self.results)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables that the config asks for."""
+        return tables.build(self.results)
+
+    @property
+    def incomplete(self) -> str:
+        """A sentence on the runs that differ from those that were planned; empty if none do."""
+        path, how = self.results.runs_path, self.results.incomplete
+        return f"{path}: {how}; to complete them, see: budgetrun status {self.results.folder}" if how else ""
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return self.results.report.title or self.results.manifest.get("source") or self.results.name
+
+    @property
+    def finding(self) -> str:
+        """What was found, in a sentence or two; empty if the verdicts on published numbers say it."""
+        if self.results.report.finding or any(table.verdict for table in self.tables):
+            return self.results.report.finding or ""
+        return next(filter(None, (table.leaders for table in self.tables)), "")
+
+    @property
+    def first_figure(self) -> str:
+        """The path of one figure, from the folder above; empty if there is none."""
+        folder = self.results.folder / "figures"
+        paths = [folder / f"{slug(spec.name)}.png" for spec in self.results.report.figures]
+        found = next(filter(Path.is_file, [*paths, *sorted(folder.glob("*.png"))]), None)
+        return f"{self.results.folder.name}/figures/{found.name}" if found else ""
+
+    def write(self) -> list[Path]:
+        """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
+        selections, costs = listings.selections(self.results), listings.costs(self.results)
+        table_files = tables.write(self.results.folder / "tables", self.tables, [*selections, *costs])
+        drawn = figures.draw(self.results)
+        path = self.results.folder / "report.html"
+        write(path, self._page(selections, costs, drawn))
+        return [*table_files, *(path for figure in drawn for path in figure.written), path]
+
+    def _page(self, selections: list[Listing], costs: list[Listing], drawn: list[Drawn]) -> str:
+        datasets, findings = _datasets(self.results), tables.other_findings(self.results, self.tables)
+        # A paper's table leads its page; otherwise figures do.
+        figures_first = not self.tables[0].title.startswith("Table")
+        contents = [(f"table-{table.name}", table.title) for table in self.tables]
+        contents[1:1] = [("findings", "Findings")] if findings else []
+        if drawn:
+            contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
+        contents += [(listing.name, listing.title) for listing in selections]
+        contents += [("choices", "Choices")] if self.results.report.choices else []
+        contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
+        return template("page.html.jinja").render(
+            title=self.title,
+            report=self,
+            results=self.results,
+            contents=contents,
+            figures_first=figures_first,
+            selections=selections,
+            costs=costs,
+            figures=drawn,
+            datasets=datasets,
+            dataset_grid=Grid(_OF_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
+            facts=_facts(self.results),
+            provenance=_provenance(self.results),
+            findings=findings,
+        )
+
+    def draw(self) -> list[Path]:
+        """Write ``figures/*`` alone; return the paths."""
+        return [path for figure in figures.draw(self.results) for path in figure.written]
+
+    def summary(self) -> str:
+        """Return the first table and where the files are, for the end of a sweep."""
+        results = self.results
+        # Where the output is not a terminal: a width that fits logs and mails.
+        width = shutil.get_terminal_size(fallback=(100, 24)).columns
+        lines = [plain(self.tables[0], width)]
+        if results.failures:
+            lines.append(f"{counted(len(results.failures), 'run')} failed; the means are over those that finished.\n")
+        files = {"tables": "tables", "figures": "figures", "page": "report.html"}
+        places = {"runs": results.runs_path, **{name: results.folder / file for name, file in files.items()}}
+        lines += [f"{name:<8} {path}" for name, path in places.items() if path.exists()]
+        if not places["page"].exists():
+            lines.append(f"To make the page, type: budgetrun report {results.folder}")
+        return "\n".join(lines) + "\n"
 
 
-def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) -> Path:
+def write_index(folder: Path, reports: Iterable[Report]) -> Path:
     """Write ``index.html``, which leads to the pages of the results folders in a folder, and return its path.
 
     Pages are grouped as their configs say: by paper, the oldest first, then by question.
     """
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for results, tables in reports:
-        groups.setdefault(results.report.group or "Other results", []).append(
-            {
-                "name": results.folder.name,
-                "title": title_of(results),
-                "finding": finding(results, tables),
-                "verdicts": [table.verdict for table in tables if table.verdict],
-                "titles": [table.title for table in tables if table.verdict],
-                "figure": _first_figure(results),
-                "n_runs": len(results.runs),
-                "end": results.manifest.get("end"),
-                "warnings": warnings(results),
-            }
-        )
+    groups: dict[str, list[Report]] = {}
+    for report in reports:
+        groups.setdefault(report.results.report.group or "Other results", []).append(report)
     years = {name: re.search(r"\((\d{4})\)", name) for name in groups}
     groups = dict(sorted(groups.items(), key=lambda one: (int((years[one[0]] or [0, 9999])[1]), one[0])))
     # Folders of other commands have no manifest.
@@ -96,50 +150,24 @@ def write_index(folder: Path, reports: Iterable[tuple[Results, list[Table]]]) ->
     found = sorted(path.relative_to(folder).as_posix() for path in others if not (path.parent / MANIFEST).exists())
     path = folder / "index.html"
     totals = _totals(groups) if len(groups) > 1 else None
-    write_file(path, template("index.html.jinja").render(title="Results", groups=groups, totals=totals, others=found))
+    write(path, template("index.html.jinja").render(title="Results", groups=groups, totals=totals, others=found))
     return path
 
 
-def _totals(groups: dict[str, list[dict[str, Any]]]) -> Grid:
+def _totals(groups: dict[str, list[Report]]) -> Grid:
     """Return how many pages and runs each group has, and how many published cells it reaches."""
     heads: list[str | Cell] = []
     counts: list[list[int]] = []
-    for i, (name, pages) in enumerate(groups.items()):
-        verdicts = [verdict for page in pages for verdict in page["verdicts"]]
+    for i, (name, reports) in enumerate(groups.items()):
+        verdicts = [table.verdict for report in reports for table in report.tables if table.verdict]
         cells = (sum(getattr(verdict, key) for verdict in verdicts) for key in _CELLS)
         heads.append(Cell(Raw(f'<a href="#group-{i}">{escape(name)}</a>')))
-        counts.append([len(pages), sum(page["n_runs"] for page in pages), *cells])
+        counts.append([len(reports), sum(len(report.results.runs) for report in reports), *cells])
     counts.append([sum(column) for column in zip(*counts, strict=True)])
     rows: list[list[str | Cell]] = [
         [head, *map("{:,}".format, own)] for head, own in zip([*heads, "all"], counts, strict=True)
     ]
     return Grid(["", "pages", "runs", *_CELLS.values()], rows)
-
-
-def _first_figure(results: Results) -> str:
-    """Return the path of one figure of a results folder, from the folder above; empty if there is none."""
-    folder = results.folder / "figures"
-    paths = [folder / f"{slug(spec.name)}.png" for spec in results.report.figures] + sorted(folder.glob("*.png"))
-    return next((f"{results.folder.name}/figures/{path.name}" for path in paths if path.is_file()), "")
-
-
-def template(name: str) -> Template:
-    """Return the template of a page, with the filters that all pages share."""
-    environment = formats.environment()
-    environment.filters.update(when=_when, words=_words)
-    return environment.get_template(name)
-
-
-def title_of(results: Results) -> str:
-    """Return the title of a page."""
-    return results.report.title or results.manifest.get("source") or results.name
-
-
-def finding(results: Results, tables: list[Table]) -> str:
-    """Return in a sentence or two what was found; empty if the verdicts on published numbers say it."""
-    if results.report.finding or any(table.verdict for table in tables):
-        return results.report.finding or ""
-    return next(filter(None, (table.leaders for table in tables)), "")
 
 
 def _datasets(results: Results) -> list[dict[str, Any]]:
@@ -153,7 +181,7 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
         kernels = ", ".join(learned["kernel"].unique()) or None
         counts = runs["task"].nunique(), runs["repetition"].nunique(), len(runs)
         cells = [about.get("n_examples"), about.get("n_features"), *counts, kernels]
-        row = [results.title(label), *map(_words, [*cells, about.get("kind") or None])]
+        row = [results.title(label), *map(in_words, [*cells, about.get("kind") or None])]
         found.append({"files": {}, "notes": [], "sha256": None} | about | {"label": row[0], "row": row})
     return found
 
@@ -191,8 +219,8 @@ def _provenance(results: Results) -> list[tuple[str, str]]:
     versions = [(names.get(name, name), value) for name, value in (manifest.get("versions") or {}).items()]
     return _known(
         ("Config", results.name),
-        ("Started", _when(manifest.get("start"))),
-        ("Ended", _when(manifest.get("end"))),
+        ("Started", moment(manifest.get("start"))),
+        ("Ended", moment(manifest.get("end"))),
         ("Wall time", _duration(manifest.get("seconds"))),
         ("Parallel jobs", manifest.get("jobs")),
         ("Seed", manifest.get("seed")),
@@ -203,18 +231,7 @@ def _provenance(results: Results) -> list[tuple[str, str]]:
 
 
 def _known(*facts: tuple[str, Any]) -> list[tuple[str, str]]:
-    return [(name, _words(value)) for name, value in facts if value is not None]
-
-
-def _words(value: Any) -> str:
-    """Return a value of the manifest in words: counts with commas, lists and dicts item by item."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_words, value))
-    if isinstance(value, int):
-        return f"{value:,}"
-    return NONE if value is None else str(value)
+    return [(name, in_words(value)) for name, value in facts if value is not None]
 
 
 def _duration(seconds: Any) -> str:
@@ -226,11 +243,3 @@ def _duration(seconds: Any) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, of_hour = divmod(minutes, 60)
     return f"{hours} h {of_hour} min" if hours else f"{minutes} min {rest} s"
-
-
-def _when(value: Any) -> str:
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        return _words(value)
-    return f"{moment:%Y-%m-%d %H:%M:%S}" + (f" {moment:%Z}" if moment.tzinfo else "")

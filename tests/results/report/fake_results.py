@@ -14,36 +14,18 @@ from budgetrun.results.store.read import load
 COLUMNS = [column.name for column in files.COLUMNS]
 
 EXPECTED = [
-    {"dataset": "one", "label": "perceptron", "budget_fraction": 0.5, "budget": None, "online_error_percent": 8.0},
-    {"dataset": "one", "label": "perceptron", "budget_fraction": 1.0, "budget": None, "online_error_percent": 8.0},
-    {"dataset": "one", "label": "rbp", "budget_fraction": 0.5, "budget": None, "online_error_percent": 16.0},
-    {"dataset": "one", "label": "rbp", "budget_fraction": 1.0, "budget": None, "online_error_percent": 9.0},
-    {"dataset": "two", "label": "rbp", "budget_fraction": 0.5, "budget": None, "online_error_percent": 20.0},
+    {"dataset": dataset, "label": label, "budget_fraction": fraction, "budget": None, "online_error_percent": percent}
+    for dataset, label, fraction, percent in [
+        *(("one", "perceptron", 0.5, 8.0), ("one", "perceptron", 1.0, 8.0)),
+        *(("one", "rbp", 0.5, 16.0), ("one", "rbp", 1.0, 9.0), ("two", "rbp", 0.5, 20.0)),
+    ]
 ]
+TABLE = {"name": "table1", "caption": "A table of two learners.", "expected": "expected/table1.csv", "tolerance": 0.05}
+TABLE |= {"columns": ["perceptron", "rbp", "rbp(read otherwise)"], "rows": ["one", "two"], "relative_to": "perceptron"}
+FIGURE = {"name": "fig1", "title": "Figure 1: the first dataset", "dataset": "one", "x": "budget"}
 REPORT = {
-    "tables": [
-        {
-            "name": "table1",
-            "caption": "A table of two learners.",
-            "expected": "expected/table1.csv",
-            "columns": ["perceptron", "rbp", "rbp(read otherwise)"],
-            "rows": ["one", "two"],
-            "relative_to": "perceptron",
-            "tolerance": 0.05,
-            "aliases": {"rbp(read otherwise)": "rbp"},
-        }
-    ],
-    "figures": [
-        {
-            "name": "fig1",
-            "title": "Figure 1: the first dataset",
-            "dataset": "one",
-            "lines": ["rbp"],
-            "point": "perceptron",
-            "band": ["rbp"],
-            "x": "budget",
-        }
-    ],
+    "tables": [TABLE | {"aliases": {"rbp(read otherwise)": "rbp"}}],
+    "figures": [FIGURE | {"lines": ["rbp"], "point": "perceptron", "band": ["rbp"]}],
     "choices": ["The order of examples was drawn once."],
     "findings": [
         {"dataset": "one", "label": ["rbp"], "budget_fraction": 0.5, "budget": None, "text": "It draws badly at p/2."},
@@ -55,30 +37,11 @@ REPORT = {
 def run(dataset, label, percent, **others):
     """Return one row of runs.csv: a finished run of 10,000 examples with this online error."""
     mistakes = round(100 * percent)
-    row = {
-        "dataset": dataset,
-        "task": "-",
-        "repetition": 0,
-        "seed": 0,
-        "algorithm": label.partition("(")[0],
-        "parameters": {},
-        "kernel": "gaussian(gamma=0.78)",
-        "budget": "",
-        "n_examples": 10000,
-        "mistakes": mistakes,
-        "online_error": mistakes / 10000,
-        "updates": mistakes,
-        "margin_updates": 0,
-        "support_size": mistakes,
-        "max_support_size": mistakes,
-        "seconds": 0.5,
-        "peak_memory_mb": 80.0,
-        "status": "done",
-        "error": "",
-        "label": label,
-        "budget_fraction": "",
-        "setting": {},
-    } | others
+    row = {"dataset": dataset, "task": "-", "repetition": 0, "seed": 0, "algorithm": label.partition("(")[0]}
+    row |= {"parameters": {}, "kernel": "gaussian(gamma=0.78)", "budget": "", "n_examples": 10000, "mistakes": mistakes}
+    row |= {"online_error": mistakes / 10000, "updates": mistakes, "margin_updates": 0, "support_size": mistakes}
+    row |= {"max_support_size": mistakes, "seconds": 0.5, "peak_memory_mb": 80.0, "status": "done", "error": ""}
+    row |= {"label": label, "budget_fraction": "", "setting": {}} | others
     return {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in row.items()}
 
 
@@ -99,48 +62,31 @@ def runs_csv(rows, names=COLUMNS):
 def manifest(rows, report=None, expected=None, algorithms=None, **others):
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     labels = list(dict.fromkeys(row["label"] for row in rows))
-    config = {
-        "name": "fake",
-        "seed": 0,
-        "tie": "mistake",
-        "dtype": "float64",
+    config = {"name": "fake", "seed": 0, "tie": "mistake", "dtype": "float64"} | {
         "datasets": [{"name": name, "label": name} for name in datasets],
         "algorithms": algorithms or [{"name": label, "label": label, "budget": None} for label in labels],
         "report": report or {"tables": [], "figures": [], "choices": [], "findings": []},
         "profiles": {"ci": {"n_examples": 2000, "tasks": 3, "repetitions": None, "seeds": 2}},
     }
-    return {
-        "name": "fake",
-        "source": "Somebody (2001), Table 1",
-        "description": "Numbers made up for a test.",
-        "config": config,
-        "config_text": "name: fake\nseed: 0\n",
-        "expected": expected or {},
-        "profile": "full",
-        "seed": 0,
-        "versions": {"budgetrun": "0.1.0", "python": "3.11.7", "blas": "openblas", "cpu": "a processor"},
-        "code": "c0de" * 16,
-        "git": {"commit": "a" * 40, "dirty": True},
-        "datasets": {
-            name: {
-                "sha256": "5a" * 32,
-                "files": {f"{name}.gz": "f1" * 32},
-                "n_examples": 10000,
-                "n_features": 784,
-                "notes": [f"a note about {name}"],
-            }
-            for name in datasets
-        },
-        "start": "2024-05-06T07:08:09+00:00",
-        "end": "2024-05-06T08:10:00+00:00",
-        "seconds": 3711.0,
-        "jobs": 2,
-        "parts": [
-            {"dataset": name, "algorithms": labels, "wall_seconds": 12.5, "cpu_seconds": 20.25, "runs": len(rows)}
-            for name in datasets
-        ],
-        "failures": [],
-    } | others
+    sizes, times = {"n_examples": 10000, "n_features": 784}, {"wall_seconds": 12.5, "cpu_seconds": 20.25}
+    made = {"name": "fake", "source": "Somebody (2001), Table 1", "description": "Numbers made up for a test."}
+    made |= {"config": config, "config_text": "name: fake\nseed: 0\n", "expected": expected or {}, "profile": "full"}
+    made |= {"seed": 0, "seconds": 3711.0, "jobs": 2, "failures": [], "code": "c0de" * 16}
+    made |= {"start": "2024-05-06T07:08:09+00:00", "end": "2024-05-06T08:10:00+00:00"}
+    return (
+        made
+        | {
+            "versions": {"budgetrun": "0.1.0", "python": "3.11.7", "blas": "openblas", "cpu": "a processor"},
+            "git": {"commit": "a" * 40, "dirty": True},
+            "datasets": {
+                name: sizes
+                | {"sha256": "5a" * 32, "files": {f"{name}.gz": "f1" * 32}, "notes": [f"a note about {name}"]}
+                for name in datasets
+            },
+            "parts": [{"dataset": name, "algorithms": labels, "runs": len(rows)} | times for name in datasets],
+        }
+        | others
+    )
 
 
 def build(folder, rows, *, compressed=False, **others):
