@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
-from budgetrun.config.published import report_of
+from budgetrun.config.report import report_of
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
 from budgetrun.results.store.files import AGAIN, COLUMNS, MANIFEST, advice, read_manifest, read_table
 from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
