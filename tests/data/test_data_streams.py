@@ -10,7 +10,7 @@ from faults import message
 
 from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import files, open_stream, stream_info
+from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.kernels.kinds import floats, stored
 
@@ -151,12 +151,6 @@ def test_gaussians_have_the_means_and_spreads_asked_for(spread, deviation):
         np.testing.assert_allclose(points.std(axis=0), deviation, rtol=0.03)
 
 
-def test_gaussians_differ_by_repetition_but_not_by_label():
-    first = floats(open_stream(spec("noisy_gaussians", label="a"), 0, 0).X)
-    assert (first == floats(open_stream(spec("noisy_gaussians", label="b", noise=0.1), 0, 0).X)).all()
-    assert not np.isin(first, floats(open_stream(spec("noisy_gaussians"), 0, 1).X)).any()
-
-
 def test_gaussians_default_to_the_papers_words():
     default = stream_info(spec("noisy_gaussians"))
     literal = stream_info(spec("noisy_gaussians", options={"spread": "variance", "n_per_class": 5000}))
@@ -216,11 +210,6 @@ def test_info_from_the_card_alone(pair, digits):
     for one, info in zip(specs, verified, strict=True):
         assert stream_info(one, verify=False) == info
         message(stream_info, one, None, False, kind=DataMissingError)
-
-
-def test_info_from_the_card_alone_looks_for_no_file(pair, monkeypatch):
-    monkeypatch.setattr(files, "find", None)
-    assert stream_info(spec("pair"), verify=False).n_examples == 40
 
 
 def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_cache):
