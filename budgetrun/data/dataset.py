@@ -17,14 +17,13 @@ from budgetrun.base.problem import problem_of
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import File, Held, Origin, Stamp, hashed, read_content, shown
+from budgetrun.data.content import File, Held, Origin, Stamp, hashed, listed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, reader_of
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
-from budgetrun.data.text import listed
 from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
 
 if TYPE_CHECKING:
@@ -74,7 +73,9 @@ class Dataset(Facts):
     first_index: int = 1  # as in `Examples`
 
     @classmethod
-    def of(cls, examples: Examples, files: dict[str, str], reader: str, n_bytes: int = 0, **known: Any) -> Dataset:
+    def of(
+        cls, examples: Examples, files: dict[str, str], reader: str, n_bytes: int = 0, sha256: str = "", **known: Any
+    ) -> Dataset:
         """Return a dataset from examples and labels as read from files with ``n_bytes`` of content."""
         found, codes, sizes = np.unique(examples.y, return_inverse=True, return_counts=True)
         classes = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist()]
@@ -88,16 +89,21 @@ class Dataset(Facts):
         if isinstance(X, IntegerRows):
             whole = of_X if isinstance(of_X, np.ndarray) else of_X.data
             values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
-        facts: dict[str, Any] = {
-            "counts": dict(zip(classes, sizes.tolist(), strict=True)),
-            "n_features": int(X.shape[1]),
-            "nnz": None if isinstance(of_X, np.ndarray) else int(of_X.nnz),
-            "sha256": combined_sha256(files.values()) if files else "",
-            "content_bytes": reading,
-            "open_ended": examples.open_ended,
-            "first_index": examples.first_index,
-        }
-        return cls(X=X, codes=codes.astype(np.int32), files=files, reader=reader, values=values, **facts | known)
+        return cls(
+            X=X,
+            codes=codes.astype(np.int32),
+            counts=dict(zip(classes, sizes.tolist(), strict=True)),
+            n_features=int(X.shape[1]),
+            nnz=None if isinstance(of_X, np.ndarray) else int(of_X.nnz),
+            files=files,
+            sha256=combined_sha256(files.values()) if files else sha256,
+            reader=reader,
+            open_ended=examples.open_ended,
+            content_bytes=reading,
+            values=values,
+            first_index=examples.first_index,
+            **known,
+        )
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -138,7 +144,7 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
         raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
     if not is_file(path):
         raise InputError(
-            f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"
+            f"{where}: {key}: no file {shown_path(path)}; give a path from the config's folder, or an absolute one"
         )
     return _load_own(Stamp.of(path), own or Own(), None if like is None else Stamp.of(like))
 
@@ -146,7 +152,7 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
 @lru_cache(maxsize=2)
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
     card = card_named(name)
-    where = " and ".join(shown(stamp.path) for stamp in stamps)
+    where = " and ".join(shown_path(stamp.path) for stamp in stamps)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
     for file, stamp in zip(card.files_of(parts), stamps, strict=True):
@@ -188,7 +194,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     if reader is None or name in ("csv", "jsonl"):
         # The very bytes that are hashed here are parsed below.
         content = read_content(path)
-        origin, n_bytes = Held(content, shown(path)), len(content)
+        origin, n_bytes = Held(content, shown_path(path)), len(content)
     if reader is None:
         layout = Layout(first_index=None if other is None else other.first_index)
         examples = formats.all_formats()[name].read([Content(content, origin.name)], layout)
@@ -201,7 +207,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    known = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
+    known: dict[str, Any] = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 
@@ -246,16 +252,7 @@ class Source:
         known, parts = self.card, self.parts
         if known is None:
             return self.load(data_dir)
-        if known.format == "generated":
-            return Facts(
-                counts=GENERATORS[known.name].counts(**self.options),
-                n_features=known.n_features,
-                nnz=None,
-                files={},
-                sha256=self._sha256_of_generated(),
-                reader=known.reader,
-                notes=known.notes,
-            )
+        generated = known.format == "generated"
         if not known.has_checksums(parts):
             dataset = self.load(data_dir, download=download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
@@ -264,11 +261,11 @@ class Source:
         paths = files.fetch(known, data_dir, parts, download) if verify else []
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
         return Facts(
-            counts=known.label_counts(parts),
+            counts=GENERATORS[known.name].counts(**self.options) if generated else known.label_counts(parts),
             n_features=known.n_features,
             nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
             files=hashes,
-            sha256=combined_sha256(hashes.values()),
+            sha256=self._sha256_of_generated() if generated else combined_sha256(hashes.values()),
             reader=known.reader,
             notes=known.notes,
             content_bytes=sum(hashed(Stamp.of(path))[1] for path in paths),

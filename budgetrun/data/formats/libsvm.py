@@ -12,12 +12,21 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.data import limits
-from budgetrun.data.content import Held, Lines, Origin, head_lines, line_blocks
+from budgetrun.data.content import (
+    Held,
+    Lines,
+    Origin,
+    clipped,
+    count_lines,
+    head_lines,
+    line_blocks,
+    number_fault,
+    shown,
+)
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import check_distinct
 from budgetrun.data.tables.encode import is_sparse
 from budgetrun.data.tables.reader import LABEL, Batch, Reader, Vectors
-from budgetrun.data.text import clipped, count_lines, number_fault, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -114,12 +123,7 @@ def parse_libsvm(
 
     Indices start at ``first_index`` and ascend, no index comes twice on a line, all numbers are finite. A line with
     nothing but a label is an all-zero example. Values written as 0 are not stored. The number of features, if it is
-    None, follows from the largest index.
-
-    Raises
-    ------
-    InputError
-        Names the file and the line of the first fault.
+    None, follows from the largest index. An InputError names the file and the line of the first fault.
     """
     n_rows, n_pairs = count_lines(content), content.count(b":")
     limits.check(len(content) + 12 * n_pairs + 12 * n_rows, where, f"{n_pairs:,} values in {n_rows:,} lines")
@@ -163,10 +167,12 @@ def assembled(
 def parse_lines(block: bytes, number: int, where: str, first_index: int, n_features: int | None) -> Parsed:
     """Return the content of whole lines, of which the first has a number; indices as written. See `parse_libsvm`."""
     last = _MAX_INDEX if n_features is None else n_features - 1 + first_index
-    parsed = _parse(block, first_index, last)
-    if parsed is None:
-        raise InputError(_first_fault(block, where, number, first_index, last))
-    return parsed
+    if (parsed := _parse(block, first_index, last)) is not None:
+        return parsed
+    for at, line in enumerate(block[:-1].split(b"\n"), start=number):
+        if fault := _line_fault(line.decode("utf-8", errors="replace"), first_index, last):
+            raise InputError(f"{where}:{at}: {fault}")
+    raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
 
 
 def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
@@ -207,13 +213,7 @@ def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
 
 
 def _numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
-    """Parse blank-separated numbers, correctly rounded.
-
-    Returns
-    -------
-    ndarray, shape (n_numbers,), float64, or None
-        None if the text does not hold exactly ``n_numbers`` finite numbers.
-    """
+    """Return blank-separated numbers, correctly rounded; None if they are not exactly ``n_numbers`` finite ones."""
     with warnings.catch_warnings():
         # For text that is not a number, newer numpy raises a ValueError, older numpy gives a DeprecationWarning.
         warnings.simplefilter("error", DeprecationWarning)
@@ -222,13 +222,6 @@ def _numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
         except (ValueError, DeprecationWarning):
             return None
     return numbers if len(numbers) == n_numbers and np.isfinite(numbers).all() else None
-
-
-def _first_fault(block: bytes, where: str, first: int, first_index: int, last_index: int) -> str:
-    for number, line in enumerate(block[:-1].split(b"\n"), start=first):
-        if fault := _line_fault(line.decode("utf-8", errors="replace"), first_index, last_index):
-            return f"{where}:{number}: {fault}"
-    raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
 
 
 def _line_fault(line: str, first_index: int, last_index: int) -> str | None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.data import limits
 from budgetrun.data.cards import Label
+from budgetrun.data.content import is_text
 from budgetrun.data.tables.columns import (
     REFUSED,
     Column,
@@ -32,7 +33,6 @@ from budgetrun.data.tables.columns import (
 )
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
 from budgetrun.data.tables.reader import Fault, Reader, Vectors
-from budgetrun.data.text import is_text
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
@@ -209,10 +209,7 @@ class Table:
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
 
-        Raises
-        ------
-        InputError
-            The message names the place of the first fault of the source.
+        An InputError names the place of the first fault of the source.
         """
         if refused := self.refused():
             raise InputError(refused[0])
@@ -390,7 +387,6 @@ class _Digest:
         self._parts = [hashlib.sha256() for _ in range(4)]
 
     def add(self, X: Matrix, y: NDArray[Any]) -> None:
-        """Hash some more examples."""
         arrays = [X]
         if not isinstance(X, np.ndarray):
             arrays = [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]
@@ -399,7 +395,6 @@ class _Digest:
         self._parts[3].update(y.tobytes() if y.dtype.kind == "f" else "\n".join([*y.tolist(), ""]).encode())
 
     def hexdigest(self, features: list[str]) -> str:
-        """Return the checksum of all examples, with the names of their features."""
         told = [*features, *(part.hexdigest() for part in self._parts)]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 

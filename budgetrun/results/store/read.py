@@ -162,11 +162,6 @@ class Results:
 def load(folder: Path) -> Results:
     """Read and check a results folder; control characters in its texts become their escapes.
 
-    Parameters
-    ----------
-    folder : Path
-        Holds ``manifest.json`` and ``runs.csv`` or ``runs.csv.gz``.
-
     Raises
     ------
     InputError
@@ -372,7 +367,7 @@ def _present(order: list[str], found: Iterable[str]) -> list[str]:
 def _failure(run: dict[Any, Any]) -> Failure:
     what = [*(str(run[key]) for key in ("dataset", "label") if run[key]), *run["setting"].items]
     for key in ("task", "repetition", "seed", "budget", "budget_fraction"):
-        value = run[key]
-        if value == value and value != "-":
-            what.append(f"{key.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{key} {value}")
+        if run[key] == run[key] and run[key] != "-":
+            value = f"{run[key]:g}" if isinstance(run[key], float) else run[key]
+            what.append(f"{key.replace('_', ' ')} {value}")
     return Failure(", ".join(what), run["error"] or "no reason recorded")

@@ -21,10 +21,10 @@ from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
+from budgetrun.data.content import clipped
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
-from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
@@ -139,10 +139,8 @@ def _asked(request: Request) -> dict[str, Any]:
 
 
 def _stamp(request: Request) -> list[int]:
-    if request.from_pipe:
-        return []
-    found = Path(request.source).stat()
-    return [found.st_size, found.st_mtime_ns]
+    found = None if request.from_pipe else Path(request.source).stat()
+    return [found.st_size, found.st_mtime_ns] if found else []
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
@@ -259,18 +257,14 @@ class _Run:
             say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
         if session.rounds:
-            self._finish()
+            with interrupts.ignored():
+                session.record()
+                self._warn(at_end=True)
+                parts = [*self.state.sha256s, self.table.sha256 or ""]
+                self.state.sha256s = parts if request.from_pipe and not request.replay else []
+                self._save()
+                self._write_results(parts)
         return code
-
-    def _finish(self) -> None:
-        state = self.state
-        with interrupts.ignored():
-            state.session.record()
-            self._warn(at_end=True)
-            parts = [*state.sha256s, self.table.sha256 or ""]
-            state.sha256s = parts if self.request.from_pipe and not self.request.replay else []
-            self._save()
-            self._write_results(parts)
 
     @contextmanager
     def _piece(self) -> Iterator[None]:
