@@ -43,14 +43,9 @@ def config(folder, name="small", **changes):
 
 def slow_config(folder, name="slow"):
     """Write a config of six jobs that take about a quarter of a second each, and return its file."""
-    given = {
-        "name": name,
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 2500}}],
-        "kernel": {"name": "gaussian", "gamma": 0.5},
-        "repetitions": 6,
-        "algorithms": [{"name": "cks", "budget": 400}, {"name": "remove_oldest", "budget": 30}],
-    }
-    return written(folder, given)
+    data = [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 2500}}]
+    algorithms = [{"name": "cks", "budget": 400}, {"name": "remove_oldest", "budget": 30}]
+    return config(folder, name, datasets=data, repetitions=6, algorithms=algorithms)
 
 
 def written(folder, given):

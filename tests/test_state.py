@@ -179,7 +179,7 @@ def written(path, **changes):
 
 
 ARRAY = ["array", 0]
-FORMULA = "budgetrun.base.params.expressions:Formula"
+FORMULA = "budgetrun.base.params:Formula"
 
 
 OBJECTS = {

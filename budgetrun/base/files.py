@@ -1,4 +1,4 @@
-"""Files: where the package's own are, and writing.
+"""Files: where the package's own are, the state of its sources, and writing.
 
 Every file that is written appears whole or not at all, a failure is one sentence, and no cell is executed.
 """
@@ -45,6 +45,20 @@ def checkout() -> Path | None:
     """Return the top of the source checkout this code runs from, or None for an installed wheel."""
     top = PACKAGE.parent
     return top if (top / "pyproject.toml").is_file() and (top / "datasets").is_dir() else None
+
+
+@cache
+def source_digest(*rooms: str) -> str:
+    """Return a hash of the source files of some subpackages, or of all; this process reads them once.
+
+    A sweep and its workers compare the hashes of all files: a worker that starts after one was edited may run different
+    code. Editing any module stops the sweep, even one that its runs do not execute.
+    """
+    found = hashlib.sha256()
+    for room in rooms or ("",):
+        for path in sorted(PACKAGE.joinpath(room).rglob("*.py")):
+            found.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def is_file(path: Path) -> bool:
@@ -147,17 +161,3 @@ def _sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-@cache
-def source_digest(*rooms: str) -> str:
-    """Return a hash of the source files of some subpackages, or of all; this process reads them once.
-
-    A sweep and its workers compare the hashes of all files: a worker that starts after one was edited may run different
-    code. Editing any module stops the sweep, even one that its runs do not execute.
-    """
-    found = hashlib.sha256()
-    for room in rooms or ("",):
-        for path in sorted(PACKAGE.joinpath(room).rglob("*.py")):
-            found.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
-    return found.hexdigest()[:16]

@@ -27,6 +27,7 @@ MOVED = {
     "selection": "play.selection",
     "compiling": "kernels.compiling",
     "errors": "base.errors",
+    "params.expressions": "base.params",
     "params": "base.params",
 }
 

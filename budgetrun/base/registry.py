@@ -24,18 +24,18 @@ def modules(package: str) -> Iterator[ModuleType]:
 
 def classes(package: str, base: type[T]) -> list[type[T]]:
     """Return the concrete subclasses of ``base`` that the modules of a package define."""
-    return [thing for module in modules(package) for thing in defined_in(module, base)]
+    return [thing for thing in _defined_in_all(package) if issubclass(thing, base)]
+
+
+@cache
+def _defined_in_all(package: str) -> list[type]:
+    return [thing for module in modules(package) for thing in defined_in(module, object)]
 
 
 def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     """Return the concrete subclasses of ``base`` that a module defines, in the order of their names."""
-    return [
-        thing
-        for name, thing in inspect.getmembers(module, inspect.isclass)
-        if issubclass(thing, base)
-        and (thing.__module__, thing.__name__) == (module.__name__, name)
-        and not inspect.isabstract(thing)
-    ]
+    own = (thing for name, thing in sorted(vars(module).items()) if isinstance(thing, type) and thing.__name__ == name)
+    return [t for t in own if t.__module__ == module.__name__ and issubclass(t, base) and not inspect.isabstract(t)]
 
 
 def contributed(module: str, base: type[T]) -> list[type[T]]:

@@ -9,8 +9,7 @@ from typing import Any, get_args
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
-from budgetrun.config.formulas import formulas, is_formula, parameter_types, problem
-from budgetrun.config.kinds import RunKind, kind_of, registry
+from budgetrun.config.kinds import RunKind, formulas, is_formula, kind_of, parameter_types, registry, wrong_formula
 from budgetrun.config.problems import (
     Checker,
     Labels,
@@ -167,7 +166,7 @@ class AlgorithmReader:
     def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
         """Return a list of the value, empty if it is wrong."""
         if path[2] != "budget" and is_formula(value, wanted):
-            wrong = problem(value, wanted)
+            wrong = wrong_formula(value, wanted)
             if not wrong:
                 return [value]
             self.checker.add(path, wrong)

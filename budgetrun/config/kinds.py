@@ -1,15 +1,18 @@
-"""Kinds of runs besides those of online learners. Plug-ins provide them; all other code knows them by `RunKind`."""
+"""What configs know of algorithms: the kinds of runs that plug-ins provide, parameters, and formulas in T for these."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.registry import contributed
-from budgetrun.config.problems import Checker
+from budgetrun.base.params import Formula
+from budgetrun.base.registry import contributed, parameters
+from budgetrun.config.problems import Checker, ValueType
+from budgetrun.config.schema import RunSpec
 
 
 class RunKind(ABC):
@@ -82,3 +85,91 @@ def kind_of(algorithm: Any) -> RunKind | None:
     """Return the kind that has an algorithm of this name; None for learners, and for anything but a name."""
     known = registry().values() if isinstance(algorithm, str) else ()
     return next((kind for kind in known if algorithm in kind.algorithms()), None)
+
+
+@cache
+def parameter_types(cls: type) -> dict[str, ValueType]:
+    """Return the parameters of an algorithm or kernel that a config may give: all except the seed."""
+    known = parameters(cls).items()
+    return {name: ValueType(p.annotation, p.default is p.empty) for name, p in known if name != "seed"}
+
+
+# -- parameters typed as formulas in T, the number of rounds: checked with the config, computed once T is known --------
+
+_OF_FORMULAS = ("T",)
+
+
+def is_formula(value: Any, wanted: ValueType) -> bool:
+    """Return True for a formula: a text where a number is wanted, but not a number in quotes."""
+    if not isinstance(value, str) or not wanted.takes_formulas:
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return True
+    return False
+
+
+def wrong_formula(text: str, wanted: ValueType) -> str:
+    """Return what is wrong with a text for which `is_formula` is true; empty if nothing is."""
+    try:
+        formula = Formula(text, _OF_FORMULAS)
+    except ValueError as error:
+        return f"must be {wanted.wanted}, or a formula in T: {error}"
+    return "" if formula.used else f"must be {wanted.wanted}, or a formula in T: {text!r} has no T"
+
+
+def computed(text: str, n_rounds: int) -> float | None:
+    """Return the value of a formula; None if the text is not a formula or its value is not a real number."""
+    try:
+        value = Formula(text, _OF_FORMULAS)(T=float(n_rounds))
+    except (ArithmeticError, ValueError, TypeError):
+        # A root of a negative number is complex, which the functions refuse with a TypeError.
+        return None
+    return None if isinstance(value, complex) else value
+
+
+def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
+    """Return the parameters of an algorithm that are typed as formulas."""
+    types = parameter_types(cls)
+    return {name: value for name, value in given.items() if is_formula(value, types[name])}
+
+
+def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
+    """Return a run's spec with numbers in place of formulas, which move to `RunSpec.typed`.
+
+    Raises
+    ------
+    ValueError
+        A number is not one that the algorithm takes, or not together with the others; one line per problem.
+    """
+    typed = formulas(spec.parameters, cls)
+    if not typed:
+        return spec
+    numbers: dict[str, Any] = {}
+    problems = []
+    for name, text in typed.items():
+        numbers[name], wrong = _number(text, parameter_types(cls)[name], n_rounds)
+        problems += [f"{name}: {text!r} with T = {n_rounds:,}{wrong}"] if wrong else []
+    if problems:
+        raise ValueError("\n".join(problems))
+    resolved = replace(spec, parameters=spec.parameters | numbers, typed=spec.typed | typed)
+    if spec.budget_fraction is None:
+        # Only the class itself knows which parameters go together.
+        try:
+            resolved.build(cls)
+        except ValueError as error:
+            values = ", ".join(f"{name} = {text} = {numbers[name]:.6g}" for name, text in typed.items())
+            raise ValueError(f"with T = {n_rounds:,}, {values}: {error}") from None
+    return resolved
+
+
+def _number(text: str, wanted: ValueType, n_rounds: int) -> tuple[Any, str]:
+    """Return the value of a formula and what is wrong with it."""
+    value = computed(text, n_rounds)
+    if value is None:
+        return None, " is not a real number"
+    whole = wanted.is_whole and value.is_integer()
+    good, problems = wanted.check(int(value) if whole else value)
+    advice = f"; write round({text})" if wanted.is_whole and not whole else ""
+    return good, "".join(f": {wrong}{advice}" for wrong in problems.values())

@@ -41,6 +41,9 @@ from budgetrun.config.schema import (
 )
 from budgetrun.config.yaml import KeyPath, parse, read_text
 
+if TYPE_CHECKING:
+    from budgetrun.kernels import Kernel
+
 _Some = Annotated[list[Any], Field(min_length=1)]
 # The most settings of an algorithm on a dataset: each is tried out when a config is checked.
 MOST_SETTINGS = 100_000
@@ -241,13 +244,10 @@ def _top_types() -> dict[str, ValueType]:
     types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
     some = dict.fromkeys(("datasets", "algorithms"), ValueType(_Some))
     mappings = dict.fromkeys(("report", "profiles"), _MAPPING)
-    return types | some | mappings | {"kernel": KERNEL, "select": ValueType(_Some, required=False)}
+    return types | some | mappings | {"kernel": _MAPPING, "select": ValueType(_Some, required=False)}
 
 
-if TYPE_CHECKING:
-    from budgetrun.kernels import Kernel
-
-KERNEL = ValueType(dict[str, Any] | None, required=False)
+# -- kernels and datasets ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class DatasetReader:
         ``with_kernel`` is true if the config gives a kernel, even a wrong one.
         """
         before = len(self.checker.problems)
-        values = self.checker.values(data, path, {**value_types(DatasetSpec), "kernel": KERNEL})
+        values = self.checker.values(data, path, {**value_types(DatasetSpec), "kernel": _MAPPING})
         if not isinstance(data, dict):
             return None
         values["repetitions"] = values.get("repetitions") or repetitions

@@ -238,7 +238,7 @@ class AlgorithmSpec(_Spec):
     seeds: Seeds = 1  # the number of seeds (0, 1, ...), or one seed per repetition, equal to its number
     budget: FractionBudget | ByDataset | tuple[int | None, ...] | None = None
     # The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
-    # parameter that is a number is a formula in T (`budgetrun.config.formulas`).
+    # parameter that is a number is a formula in T (`budgetrun.config.kinds`).
     parameters: dict[str, tuple[Any, ...] | ByDataset] = {}
     # The kind of run, the same for all algorithms of a config (`budgetrun.config.kinds`); empty for online learners.
     kind: str = Field(default="", exclude=True)

@@ -97,10 +97,7 @@ class Card(BaseModel):
     def chosen_parts(self, parts: Sequence[str] | None, key: str = "parts") -> tuple[str, ...]:
         """Return the parts to read, in order: those named in the config's ``key``, otherwise the card's default.
 
-        Raises
-        ------
-        InputError
-            A part is unknown, or named twice; or the dataset is generated and has no parts.
+        An InputError says that a part is unknown, or named twice, or that generated data have no parts.
         """
         if parts is None:
             return tuple(self.default_parts)
@@ -129,13 +126,7 @@ def list_cards() -> list[Card]:
 
 
 def card(name: str) -> Card:
-    """Return the card of a dataset.
-
-    Raises
-    ------
-    InputError
-        There is no such card (the message has the nearest names), or the card has a fault.
-    """
+    """Return the card of a dataset; an InputError names the nearest ones if there is none, or the fault of its file."""
     paths = {path.stem: path for path in sorted(_folder().glob("*.yaml"))}
     if name not in paths:
         near = difflib.get_close_matches(name, paths, n=3)

@@ -359,13 +359,8 @@ def head_lines(origin: Origin, whole: Callable[[bytes], int] = last_line_end) ->
 def line_blocks(origin: Origin, whole: Callable[[bytes], int] = last_line_end) -> Iterator[Lines | None]:
     """Yield a text in blocks of about `BLOCK_BYTES`, each of whole rows, so that it can be parsed on its own.
 
-    None means that nothing has arrived for a while; then, blocks are as short as what has arrived.
-
-    Parameters
-    ----------
-    origin : Origin
-    whole : function of bytes to int
-        Returns the position after the last row that is complete, 0 if there is none.
+    None means that nothing has arrived for a while; then, blocks are as short as what has arrived. ``whole`` returns
+    the position after the last row that is complete, 0 if there is none.
     """
     held: list[bytes] = []
     n_bytes, needed, number, started = 0, BLOCK_BYTES, 1, False

@@ -74,7 +74,9 @@ class Dataset(Facts):
     first_index: int = 1  # as in `Examples`
 
     @classmethod
-    def of(cls, examples: Examples, files: dict[str, str], reader: str, n_bytes: int = 0, **known: Any) -> Dataset:
+    def of(
+        cls, examples: Examples, files: dict[str, str], reader: str, n_bytes: int = 0, sha256: str = "", **known: Any
+    ) -> Dataset:
         """Return a dataset from examples and labels as read from files with ``n_bytes`` of content."""
         found, codes, sizes = np.unique(examples.y, return_inverse=True, return_counts=True)
         classes = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist()]
@@ -88,16 +90,21 @@ class Dataset(Facts):
         if isinstance(X, IntegerRows):
             whole = of_X if isinstance(of_X, np.ndarray) else of_X.data
             values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
-        facts: dict[str, Any] = {
-            "counts": dict(zip(classes, sizes.tolist(), strict=True)),
-            "n_features": int(X.shape[1]),
-            "nnz": None if isinstance(of_X, np.ndarray) else int(of_X.nnz),
-            "sha256": combined_sha256(files.values()) if files else "",
-            "content_bytes": reading,
-            "open_ended": examples.open_ended,
-            "first_index": examples.first_index,
-        }
-        return cls(X=X, codes=codes.astype(np.int32), files=files, reader=reader, values=values, **facts | known)
+        return cls(
+            X=X,
+            codes=codes.astype(np.int32),
+            counts=dict(zip(classes, sizes.tolist(), strict=True)),
+            n_features=int(X.shape[1]),
+            nnz=None if isinstance(of_X, np.ndarray) else int(of_X.nnz),
+            files=files,
+            sha256=combined_sha256(files.values()) if files else sha256,
+            reader=reader,
+            open_ended=examples.open_ended,
+            content_bytes=reading,
+            values=values,
+            first_index=examples.first_index,
+            **known,
+        )
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -201,7 +208,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    known = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
+    known: dict[str, Any] = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 
@@ -246,16 +253,7 @@ class Source:
         known, parts = self.card, self.parts
         if known is None:
             return self.load(data_dir)
-        if known.format == "generated":
-            return Facts(
-                counts=GENERATORS[known.name].counts(**self.options),
-                n_features=known.n_features,
-                nnz=None,
-                files={},
-                sha256=self._sha256_of_generated(),
-                reader=known.reader,
-                notes=known.notes,
-            )
+        generated = known.format == "generated"
         if not known.has_checksums(parts):
             dataset = self.load(data_dir, download=download)
             names = [file.file for file in known.files_of(parts) if file.sha256 is None]
@@ -264,11 +262,11 @@ class Source:
         paths = files.fetch(known, data_dir, parts, download) if verify else []
         hashes = {file.file: file.sha256 for file in known.files_of(parts) if file.sha256 is not None}
         return Facts(
-            counts=known.label_counts(parts),
+            counts=GENERATORS[known.name].counts(**self.options) if generated else known.label_counts(parts),
             n_features=known.n_features,
             nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
             files=hashes,
-            sha256=combined_sha256(hashes.values()),
+            sha256=self._sha256_of_generated() if generated else combined_sha256(hashes.values()),
             reader=known.reader,
             notes=known.notes,
             content_bytes=sum(hashed(Stamp.of(path))[1] for path in paths),

@@ -18,12 +18,9 @@ _given: ContextVar[float | None] = ContextVar("memory", default=None)
 
 
 def parse_bytes(text: str) -> float:
-    """Return a size such as ``8G`` in bytes.
+    """Return a size such as ``8G`` in bytes: a positive number, with K, M, G or T after it if it is below a million.
 
-    Raises
-    ------
-    ValueError
-        Not a positive number with K, M, G or T after it, nor a number of at least a million bytes.
+    A ValueError says that it is something else.
     """
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None or float(match[1]) <= 0:

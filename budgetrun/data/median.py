@@ -26,15 +26,8 @@ def median_gamma(X: Rows) -> float:
     shifts s, evenly spaced from 1 to n / 2. With n <= 101, these are all pairs. Pairs of equal examples do not count.
     The digits that are dropped are those that might differ between machines.
 
-    Parameters
-    ----------
-    X : ndarray, csr_array or IntegerRows, shape (n, d)
-        Examples in the order of the rounds, scaled as learners see them; further ones do not matter.
-
-    Raises
-    ------
-    ValueError
-        All of these examples are equal, or so far apart or close together that no kernel has such a gamma.
+    X, shape (n, d), has the examples in the order of the rounds, scaled as learners see them. A ValueError says that
+    all of the first ones are equal, or so far apart or close together that no kernel has such a gamma.
     """
     first = floats(X[:ROUNDS])
     n = first.shape[0]
@@ -60,10 +53,7 @@ def median_gamma(X: Rows) -> float:
 def of_stream(dataset: DatasetSpec, seed: int, data_dir: Path | None, sha256: str) -> float:
     """Return the gamma of a dataset: that of the stream of its first repetition, whatever the repetition.
 
-    Raises
-    ------
-    InputError
-        The stream has no such gamma, or the data cannot be read or have another checksum.
+    An InputError says that there is no such gamma, or that the data cannot be read or have another checksum.
     """
     from budgetrun.data import open_stream
 

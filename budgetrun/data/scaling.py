@@ -56,12 +56,8 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
         ``running``: the same for every row, by the mean and standard deviation of the rows before it (`Running`); a
         feature that is constant so far becomes 0. A test set is scaled by the statistics of all rows of X.
     where : str
-        The dataset, for messages.
-
-    Raises
-    ------
-    InputError
-        ``minmax`` for a sparse matrix with negative values, or values so large that a statistic overflows.
+        The dataset, for messages: ``minmax`` for a sparse matrix with negative values, or values so large that a
+        statistic overflows, are an InputError.
     """
     if scale == "none":
         return
@@ -196,15 +192,8 @@ class Running:
     def scaled(self, X: M) -> M:
         """Return the next rows scaled, each by those before it; they count for the rows that follow.
 
-        Parameters
-        ----------
-        X : ndarray or csr_array, shape (n, n_features), float64
-            Not changed. All rows of a stream are dense, or all are sparse.
-
-        Raises
-        ------
-        OutOfRangeError
-            The values are too large for their squares, or for dividing them.
+        X, float64, shape (n, n_features), is not changed. All rows of a stream are dense, or all are sparse. An
+        OutOfRangeError says that the values are too large for their squares, or for dividing them.
         """
         X = X.copy()
         self.scale(X)

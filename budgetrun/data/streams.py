@@ -189,16 +189,14 @@ def stream_info(
     if spec.n_examples is not None:
         n_examples = min(n_examples, spec.n_examples)
 
-    sha256, n_test, data_bytes, content_bytes = facts.sha256, 0, facts.data_bytes, facts.content_bytes
-    hashes, notes, readers = dict(facts.files), list(facts.notes), [facts.reader]
+    read, sha256 = [facts], facts.sha256
     if test_source is not None:
-        test = test_source.facts(data_dir, download, verify)
-        check_test(where, facts, test)
-        n_test, sha256 = test.n_examples, _with_test(sha256, test.sha256)
-        data_bytes, content_bytes = data_bytes + test.data_bytes, max(content_bytes, test.content_bytes)
-        hashes |= {f"{name} (test)" if name in hashes else name: found for name, found in test.files.items()}
-        readers.append(test.reader)
-        notes += [note for note in test.notes if note not in notes]
+        read.append(test_source.facts(data_dir, download, verify))
+        check_test(where, *read)
+        sha256 = _with_test(sha256, read[1].sha256)
+    hashes: dict[str, str] = {}
+    for one in read:
+        hashes |= {f"{name} (test)" if name in hashes else name: found for name, found in one.files.items()}
     return StreamInfo(
         n_examples=n_examples,
         n_features=facts.n_features,
@@ -206,13 +204,13 @@ def stream_info(
         task_names=list(signs),
         sha256=sha256,
         files=hashes,
-        notes=notes,
+        notes=list(dict.fromkeys(note for one in read for note in one.notes)),
         classes=_classes(spec, facts.counts),
         n_classes=problem_of(spec.task).n_classes(len(facts.counts)) or 2,
-        n_test=n_test,
-        readers=list(dict.fromkeys(readers)),
-        data_bytes=data_bytes,
-        content_bytes=content_bytes,
+        n_test=sum(one.n_examples for one in read[1:]),
+        readers=list(dict.fromkeys(one.reader for one in read)),
+        data_bytes=sum(one.data_bytes for one in read),
+        content_bytes=max(one.content_bytes for one in read),
         kind=_kind(facts, spec.scale),
     )
 

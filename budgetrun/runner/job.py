@@ -92,10 +92,9 @@ def errors_of_runs(settings: Settings) -> tuple[type[BaseException], ...]:
 
 
 class Limit:
-    """The seconds that the code of a run of a job may take.
+    """The seconds that the code of a run of a job may take: a run that takes longer fails when its code returns.
 
-    A run that takes longer fails when its code returns. If it never returns, this process is ended, and the job's mark
-    in the results folder names the run.
+    If it never returns, this process is ended, and the job's mark in the results folder names the run.
     """
 
     def __init__(self, job: Job, settings: Settings) -> None:
@@ -109,13 +108,7 @@ class Limit:
 
     @contextmanager
     def of(self, run_id: str, spent: float = 0.0) -> Iterator[None]:
-        """Run the code of a run that has taken ``spent`` seconds already.
-
-        Raises
-        ------
-        RuntimeError
-            It took too long.
-        """
+        """Run the code of a run that has taken ``spent`` seconds already; a RuntimeError says that it took too long."""
         if self._seconds is None:
             yield
             return

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
-from budgetrun.config.formulas import resolve
+from budgetrun.config.kinds import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
 from budgetrun.runner import identity
@@ -266,7 +266,7 @@ def _runs(
             sources.setdefault((kernel, spec.label, setting), run)
     found = [runs[i] for i in range(len(specs))]
     for select in config.select:
-        candidates = tuple(runs[i] for i in range(len(specs)) if runs[i].spec.label in select.of)
+        candidates = tuple(run for run in found if run.spec.label in select.of)
         rule = RunSpec(select.label, select.rule, None, select.parameters, None, None, 0, task=candidates[0].spec.task)
         run_id = identity.selection_id(select, [run.run_id for run in candidates])
         found.append(Run(run_id, rule, dataset.label, task, repetition, candidates=candidates))
@@ -279,11 +279,12 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     Where run times are compared (`Config.timed`), every run is a job of its own.
     """
     streams: dict[tuple[str, int, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    timed = config.timed
     for run in runs:
         # A selection plays its candidates again, so that its time and memory are its own.
         what = run.run_id if run.candidates else run.spec.kernel.text if run.spec.kernel else ""
         stream = run.dataset, run.repetition, what
-        streams[stream][run.run_id if config.timed else run.task].append(run)
+        streams[stream][run.run_id if timed else run.task].append(run)
     # A worker may run in another folder.
     specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     jobs = []
@@ -291,7 +292,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
         together: list[Run] = []
         for task_runs in tasks.values():
             more = [*together, *task_runs]
-            if together and (config.timed or len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
+            if together and (timed or len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
                 jobs.append(_job(specs[label], repetition, together))
                 more = task_runs
             together = more

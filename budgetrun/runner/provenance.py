@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from budgetrun import __version__
 from budgetrun.base.files import checkout
-from budgetrun.config.published import manifest_entries
+from budgetrun.config.report import manifest_entries
 from budgetrun.kernels import compiling
 from budgetrun.runner.plan import Options, Plan, Run, finished, make_plan
 

@@ -103,13 +103,13 @@ class _Sweep:
         outdated = plan.outdated(store.rows())
         if outdated:
             are, they = ("is", "it is") if len(outdated) == 1 else ("are", "they are")
-            what = f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data"
-            say(f"{what}; {they} run again")
+            say(f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data; {they} run again")
             store.prune(lambda row: row["run_id"] not in outdated)
         done = finished(store.rows(), plan.runs)
         remaining = plan.remaining(done, self.options.only)
-        one_by_one = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
-        how = one_by_one if config.timed and self.options.jobs is None else ""
+        how = ""
+        if config.timed and self.options.jobs is None:
+            how = ", one at a time, so that run times can be compared (--jobs N runs N at once)"
         if not all(run.spec.kind for run in remaining) and compiling.begins():
             how += "; each learner is compiled once for this version, which takes some seconds"
         say(f"{config.name}: {counted(len(remaining), 'run')} to do, {len(done):,} finished, in {store.folder}{how}")
@@ -202,12 +202,12 @@ class _Sweep:
     def _attempt(self, jobs: list[Job], progress: Progress) -> list[Job]:
         """Run jobs until all are finished or a worker dies; return those that are not finished."""
         left = {job.job_id: job for job in jobs}
+        estimated = {job_id: self._seconds(job) for job_id, job in left.items()}
+
+        def partly(shares: Mapping[str, float]) -> None:
+            progress.partly(sum(share * estimated[job_id] for job_id, share in shares.items()), len(shares))
+
         try:
-            estimated = {job_id: self._seconds(job) for job_id, job in left.items()}
-
-            def partly(shares: Mapping[str, float]) -> None:
-                progress.partly(sum(share * estimated[job_id] for job_id, share in shares.items()), len(shares))
-
             with closing(self.workers.outcomes(jobs, self.settings, partly)) as outcomes:
                 for outcome in outcomes:
                     self._keep(left.pop(outcome.job_id), outcome, progress)

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from budgetrun import config as configs
-from budgetrun.config.published import manifest_entries
+from budgetrun.config.report import manifest_entries
 from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 

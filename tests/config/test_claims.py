@@ -5,7 +5,7 @@ import re
 import pytest
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.params.expressions import Condition
+from budgetrun.base.params import Condition
 from budgetrun.papers.verdicts.claims import load_claims
 
 CLAIM = """\

@@ -10,7 +10,7 @@ import pytest
 from config.demo import GOOD, load, message, replaced
 
 from budgetrun.base.errors import InputError
-from budgetrun.config.published import manifest_entries, report_of
+from budgetrun.config.report import manifest_entries, report_of
 from budgetrun.config.schema import Config, Published, ReportSpec
 
 pytestmark = pytest.mark.usefixtures("demo_folder")

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AfterValidator, Field
 
-from budgetrun.base.params.expressions import Formula
-from budgetrun.config.formulas import is_formula, problem
+from budgetrun.base.params import Formula
+from budgetrun.config.kinds import is_formula, wrong_formula
 from budgetrun.config.problems import ValueType
 
 
@@ -80,5 +80,5 @@ def test_formulas_stand_where_a_number_and_no_text_can(annotation: Any, takes: b
 
 def test_the_sentence_says_what_else_may_stand_there() -> None:
     wanted = ValueType(Annotated[float, Field(gt=0)])
-    assert problem("1 / T", wanted) == ""
-    assert problem("1 / 3", wanted) == "must be a number > 0, or a formula in T: '1 / 3' has no T"
+    assert wrong_formula("1 / T", wanted) == ""
+    assert wrong_formula("1 / 3", wanted) == "must be a number > 0, or a formula in T: '1 / 3' has no T"

@@ -12,7 +12,7 @@ from config.demo import GOOD, message, replaced
 from pydantic import BaseModel
 
 from budgetrun.base.errors import InputError, printable
-from budgetrun.base.params.expressions import Formula
+from budgetrun.base.params import Formula
 from budgetrun.config.problems import MOST_PROBLEMS, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, DatasetSpec, FileName, Name

@@ -32,16 +32,25 @@ def test_parts_are_checked():
     assert a9a.chosen_parts(["test", "train"]) == ("test", "train")
     told = "dataset 'a9a': parts: unknown part 'tset'; its parts are: train test"
     assert message(a9a.chosen_parts, ["tset"]) == told
+    assert message(a9a.chosen_parts, ["tset"], "test") == told.replace("parts: u", "test: u")
     told = "dataset 'a9a': parts: name each part once; its parts are: train test"
     assert message(a9a.chosen_parts, ["test", "test"]) == told
 
 
 @pytest.mark.parametrize(
-    "change", [{"n_examples": {"all": 3}}, {"labels": {}}, {"default_parts": ["x"]}, {"surprise": 1}, {"version": "x"}]
+    ("change", "told"),
+    [
+        ({"n_examples": {"all": 3}}, "the label counts of part all do not add up to its n_examples"),
+        ({"n_examples": {}}, "n_examples must name the parts of files, and labels and nnz no others"),
+        ({"labels": {}}, "part all has checksums, so labels must name it"),
+        ({"default_parts": ["x"]}, "default_parts must be parts of files"),
+        ({"surprise": 1}, "surprise: "),
+        ({"version": "x"}, "version: "),
+    ],
 )
-def test_a_faulty_card_names_its_file(made, change):
+def test_a_faulty_card_names_its_file(made, change, told):
     made.write({**small_card(made).model_dump(), "name": "other", **change})
-    assert message(card, "other").startswith(f"{made.cards / 'other.yaml'}: not a dataset card: ")
+    assert message(card, "other").startswith(f"{made.cards / 'other.yaml'}: not a dataset card: {told}")
 
 
 def test_a_card_is_named_after_its_file(made):

@@ -6,7 +6,7 @@ import pytest
 from faults import message
 from made_files import COMPRESS
 
-from budgetrun.data.content import Stamp, hashed, read_content
+from budgetrun.data.content import read_content
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
@@ -31,11 +31,3 @@ def test_an_empty_file_says_so(tmp_path, suffix):
     path = tmp_path / f"s.csv{suffix}"
     path.write_bytes(COMPRESS[suffix](b""))
     assert message(read_content, path) == f"{path}: the file is empty"
-
-
-def test_a_changed_file_gets_a_new_hash(tmp_path):
-    path = tmp_path / "s"
-    path.write_bytes(b"one")
-    first = hashed(Stamp.of(path))[0]
-    path.write_bytes(b"three")
-    assert hashed(Stamp.of(path))[0] != first

@@ -79,9 +79,3 @@ def test_a_test_file_has_the_columns_and_categories_of_its_stream(tmp_path):
     stream = open_stream(DatasetSpec(name="s", path=tmp_path / "s.csv", test_path=tmp_path / "t.csv", **keys), 0, 0)
     assert floats(stream.test.X).tolist() == [[7, 0, 0, 1]]
     assert stream.test.tasks["-"].tolist() == [-1]
-
-
-@pytest.mark.parametrize("key", ["label_column", "missing"])
-def test_keys_of_own_files_do_not_go_with_a_card(key):
-    told = f"dataset 'a9a': '{key}' belongs to a dataset with 'path', not to one with a card; remove it"
-    assert message(stream_info, DatasetSpec(name="a9a", **{key: "skip" if key == "missing" else "last"})) == told

@@ -54,33 +54,22 @@ def test_scale_none_changes_nothing():
     assert scaled(DRAWN, "none").tobytes() == DRAWN.tobytes()
 
 
+ZEROS = "'minmax' would make zeros of feature 2 non-zero, because"
+ADVICE = "use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)"
+LARGE = "the values are too large for '{}' in float64; use 'scale: none'"
+
+
 @pytest.mark.parametrize(
     ("X", "scale", "sparse", "fault"),
     [
-        (
-            np.array([[1.0, -1], [1, 0]]),
-            "minmax",
-            True,
-            "'minmax' would make zeros of feature 2 non-zero, because it has negative values; "
-            "use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)",
-        ),
-        (
-            np.array([[1e200, 1]]),
-            "unit_norm",
-            False,
-            "the values are too large for 'unit_norm' in float64; use 'scale: none'",
-        ),
-        (
-            np.array([[1e308], [-1e308]]),
-            "minmax",
-            False,
-            "the values are too large for 'minmax' in float64; use 'scale: none'",
-        ),
+        ([[1.0, -1], [1, 0]], "minmax", True, f"{ZEROS} it has negative values; {ADVICE}"),
+        ([[1e200, 1]], "unit_norm", False, LARGE.format("unit_norm")),
+        ([[1e308], [-1e308]], "minmax", False, LARGE.format("minmax")),
         (DRAWN, "log", False, "unknown 'log'; allowed: none unit_norm minmax standard running"),
     ],
 )
 def test_scaling_faults(X, scale, sparse, fault):
-    assert message(scaled, X, scale, sparse) == f"{WHERE}: scale: {fault}"
+    assert message(scaled, np.array(X), scale, sparse) == f"{WHERE}: scale: {fault}"
 
 
 # The test set, by the statistics of the stream
@@ -102,37 +91,30 @@ def test_a_stream_is_scaled_as_it_would_be_without_its_test_set(scale, sparse):
     np.testing.assert_allclose(test, found[:7], rtol=1e-15)
 
 
-def test_dense_test_sets():
-    X = np.array([[1.0, 5.0, 2.0], [3.0, 5.0, 4.0]])
-    test = np.array([[5.0, 6.0, 0.0], [2.0, 5.0, 3.0]])
-    assert scaled_with(X, test, "minmax", False)[1].tolist() == [[2.0, 0.0, -1.0], [0.5, 0.0, 0.5]]
-    assert scaled_with(X, test, "standard", False)[1].tolist() == [[3.0, 0.0, -3.0], [0.0, 0.0, 0.0]]
-    np.testing.assert_allclose(np.linalg.norm(scaled_with(X, test, "unit_norm", False)[1], axis=1), 1)
-
-
-def test_sparse_test_sets():
-    X = np.array([[0.0, 2.0, 0.0], [4.0, 6.0, 0.0]])
-    test = np.array([[8.0, 4.0, 7.0], [0.0, 10.0, 0.0]])
-    assert scaled_with(X, test, "minmax", True)[1].tolist() == [[2.0, 0.5, 0.0], [0.0, 2.0, 0.0]]
-    assert scaled_with(X, test, "standard", True)[1].tolist() == [[4.0, 2.0, 7.0], [0.0, 5.0, 0.0]]
+@pytest.mark.parametrize(
+    ("test", "told"),
+    [([[1.0, 0.0]], f"{ZEROS} it has none in the stream; {ADVICE}"), ([[1e308, 3.0]], LARGE.format("minmax"))],
+)
+def test_test_set_faults(test, told):
+    X = scipy.sparse.csr_array([[0.0, 2.0], [0.01, 6.0]])
+    fault = message(scale_in_place, X, "minmax", WHERE, scipy.sparse.csr_array(test))
+    assert fault == f"{WHERE}: test set: scale: {told}"
 
 
 @pytest.mark.parametrize(
-    ("test", "scale", "told"),
+    ("sparse", "X", "test", "minmax", "standard"),
     [
         (
-            [[1.0, 0.0]],
-            "minmax",
-            "dataset 'd': test set: scale: 'minmax' would make zeros of feature 2 non-zero, because it has "
-            "none in the stream; use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)",
+            False, [[1.0, 5, 2], [3, 5, 4]], [[5.0, 6, 0], [2, 5, 3]],
+            [[2.0, 0, -1], [0.5, 0, 0.5]], [[3.0, 0, -3], [0, 0, 0]],
         ),
         (
-            [[1e308, 3.0]],
-            "minmax",
-            "dataset 'd': test set: scale: the values are too large for 'minmax' in float64; use 'scale: none'",
+            True, [[0.0, 2, 0], [4, 6, 0]], [[8.0, 4, 7], [0, 10, 0]],
+            [[2.0, 0.5, 0], [0, 2, 0]], [[4.0, 2, 7], [0, 5, 0]],
         ),
     ],
-)
-def test_test_set_faults(test, scale, told):
-    X = scipy.sparse.csr_array([[0.0, 2.0], [0.01, 6.0]])
-    assert message(scale_in_place, X, scale, WHERE, scipy.sparse.csr_array(test)) == told
+)  # fmt: skip
+def test_a_test_set_is_scaled_by_the_statistics_of_its_stream(sparse, X, test, minmax, standard):
+    assert scaled_with(X, test, "minmax", sparse)[1].tolist() == minmax
+    assert scaled_with(X, test, "standard", sparse)[1].tolist() == standard
+    np.testing.assert_allclose(np.linalg.norm(scaled_with(X, test, "unit_norm", sparse)[1], axis=1), 1)

@@ -10,7 +10,7 @@ from faults import message
 
 from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import files, open_stream, stream_info
+from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.kernels.kinds import floats, stored
 
@@ -138,17 +138,6 @@ def test_a_file_is_parsed_once(own, monkeypatch):
     assert open_stream(spec("own", path=own), 0, 0).n_examples == 201
 
 
-# Zip digits: the card's own transformation
-
-
-def test_zip_digits_are_read_as_zero_to_one(made):
-    contents = {"train": {"z.gz": b"3.0000 -1.0000 0.5000 \n7.0000 1.0 -0.25 \n"}}
-    made.place(made.add("zip", contents, {"train": {3: 1, 7: 1}}, format="zip_digits", n_features=2))
-    stream = open_stream(spec("zip", order="file"), 0, 0, made.data)
-    assert floats(stream.X).tolist() == [[0, 0.75], [1, 0.375]]
-    assert stream.tasks["-"].tolist() == [-1, 1]
-
-
 # Generated points
 
 
@@ -160,12 +149,6 @@ def test_gaussians_have_the_means_and_spreads_asked_for(spread, deviation):
         assert len(points) == 20_000
         np.testing.assert_allclose(points.mean(axis=0), [sign, sign], atol=0.05)
         np.testing.assert_allclose(points.std(axis=0), deviation, rtol=0.03)
-
-
-def test_gaussians_differ_by_repetition_but_not_by_label():
-    first = floats(open_stream(spec("noisy_gaussians", label="a"), 0, 0).X)
-    assert (first == floats(open_stream(spec("noisy_gaussians", label="b", noise=0.1), 0, 0).X)).all()
-    assert not np.isin(first, floats(open_stream(spec("noisy_gaussians"), 0, 1).X)).any()
 
 
 def test_gaussians_default_to_the_papers_words():
@@ -184,14 +167,7 @@ def test_gaussians_default_to_the_papers_words():
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {},
-        {"balanced": True},
-        {"balanced": True, "n_examples": 7},
-        {"parts": ("test", "train")},
-        {"positive": 0},
-        {"n_examples": 1000},
-    ],
+    [{}, {"balanced": True}, {"balanced": True, "n_examples": 7}, {"parts": ("test", "train")}, {"n_examples": 1000}],
 )
 def test_info_agrees_with_the_stream(pair, fields):
     info = stream_info(spec("pair", **fields), pair.data)
@@ -200,33 +176,27 @@ def test_info_agrees_with_the_stream(pair, fields):
     assert info.task_names == list(stream.tasks)
 
 
-def test_info_of_a_card(pair, digits):
+def test_info_of_a_card(pair, digits, monkeypatch):
     info = stream_info(spec("pair"), pair.data)
-    (sha256,) = info.files.values()
-    assert info.sha256 == sha256
+    assert [info.sha256] == list(info.files.values())
     assert info.nnz_per_row == 2.0
     both = stream_info(spec("pair", parts=("train", "test")), pair.data)
     assert both.sha256 == hashlib.sha256("\n".join(both.files.values()).encode()).hexdigest()
     assert both.nnz_per_row == 81 / 42
+    monkeypatch.setattr(idx, "parse_idx", None)  # nothing is parsed
     splits = stream_info(spec("digits", task="equal_splits"), digits.data)
     assert (splits.n_examples, splits.n_features, splits.nnz_per_row) == (30, 6, None)
-    assert splits.task_names[0] == "01234|56789"
-    assert len(splits.task_names) == 126
-
-
-def test_info_of_a_card_parses_nothing(digits, monkeypatch):
-    monkeypatch.setattr(idx, "parse_idx", None)
-    assert stream_info(spec("digits", positive=3), digits.data).n_examples == 30
+    assert (splits.task_names[0], len(splits.task_names)) == ("01234|56789", 126)
 
 
 def test_info_of_an_own_file(own, tmp_path):
     info = stream_info(spec("own", path=own, n_examples=90))
     assert (info.n_examples, info.n_features, info.nnz_per_row, info.task_names) == (90, 2, None, ["-"])
-    assert info.files == {"own.csv": hashlib.sha256(own.read_bytes()).hexdigest()}
-    assert info.sha256 == info.files["own.csv"]
-    sparse = tmp_path / "s.libsvm"
-    sparse.write_text("1 1:1 99:2\n-1\n")
-    assert stream_info(spec("s", path=sparse)).nnz_per_row == 1.0
+    assert info.files == {"own.csv": info.sha256} == {"own.csv": hashlib.sha256(own.read_bytes()).hexdigest()}
+    (tmp_path / "s.libsvm").write_text("1 1:1 99:2\n-1\n")
+    assert stream_info(spec("s", path=tmp_path / "s.libsvm")).nnz_per_row == 1.0
+    told = message(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
+    assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
 
 
 # Without the files
@@ -242,11 +212,6 @@ def test_info_from_the_card_alone(pair, digits):
         message(stream_info, one, None, False, kind=DataMissingError)
 
 
-def test_info_from_the_card_alone_looks_for_no_file(pair, monkeypatch):
-    monkeypatch.setattr(files, "find", None)
-    assert stream_info(spec("pair"), verify=False).n_examples == 40
-
-
 def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_cache):
     known = yaml.safe_load((pair.cards / "pair.yaml").read_text())
     for file in known["files"]["train"]:
@@ -260,46 +225,54 @@ def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_
 
 # What does not go together
 
+NOT_OWN = "belongs to a dataset with a card, not to one with 'path'"
+NOT_CARD = "belongs to a dataset with 'path', not to one with a card"
+NOT_MANY = "does not go with 'task: multiclass'; remove one of them"
+LEARNED = "is also in the stream; a test set has examples that are not learned: name another part, or fewer 'parts'"
+MANY, SPLITS = {"task": "multiclass"}, {"task": "equal_splits"}
+BINARY = "with 'task: binary'; remove it or the 'task: equal_splits'"
+
+
+def options(**given):
+    return {"options": given}
+
 
 @pytest.mark.parametrize(
     ("name", "fields", "told"),
     [
-        ("own", {"parts": ("train",)}, "'parts' belongs to a dataset with a card, not to one with 'path'; remove it"),
-        ("own", {"options": {"a": 1}}, "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
-        ("a9a", {"options": {"a": 1}}, "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
+        ("own", {"parts": ("train",)}, f"'parts' {NOT_OWN}; remove it"),
+        ("own", options(a=1), "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
+        ("a9a", options(a=1), "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
         ("noisy_gaussians", {"parts": ("train",)}, "a generated dataset has no parts; remove 'parts'"),
-        ("noisy_gaussians", {"options": {"n": 1}}, "options: unknown 'n'; allowed: n_per_class spread"),
-        ("noisy_gaussians", {"options": {"n_per_class": 0}}, "options.n_per_class: must be an integer >= 1, got 0"),
+        ("noisy_gaussians", {"test": ("test",)}, "a generated dataset has no parts; remove 'test'"),
+        ("noisy_gaussians", {"test_path": "x.csv"}, f"'test_path' {NOT_CARD}; remove it"),
+        ("noisy_gaussians", options(n=1), "options: unknown 'n'; allowed: n_per_class spread"),
+        ("noisy_gaussians", options(n_per_class=0), "options.n_per_class: must be an integer >= 1, got 0"),
         (
             "noisy_gaussians",
-            {"options": {"spread": "std"}},
+            options(spread="std"),
             "options.spread: must be one of variance standard_deviation, got 'std'",
         ),
-        ("rotating_gaussians", {"options": {"deviation": 0}}, "options.deviation: must be a number >= 1e-06, got 0"),
-        (
-            "rotating_gaussians",
-            {"options": {"n_examples": 3}},
-            "options.n_examples: must be even, half for each label, got 3",
-        ),
-        ("unit_vectors", {"options": {"n_examples": 1}}, "options.n_examples: must be an integer >= 2, got 1"),
-        ("unit_vectors", {"options": {"n_examples": True}}, "options.n_examples: must be an integer >= 2, got True"),
-        (
-            "own",
-            {"task": "equal_splits", "balanced": True},
-            "'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'",
-        ),
+        ("rotating_gaussians", options(deviation=0), "options.deviation: must be a number >= 1e-06, got 0"),
+        ("rotating_gaussians", options(n_examples=3), "options.n_examples: must be even, half for each label, got 3"),
+        ("unit_vectors", options(n_examples=1), "options.n_examples: must be an integer >= 2, got 1"),
+        ("unit_vectors", options(n_examples=True), "options.n_examples: must be an integer >= 2, got True"),
+        ("own", SPLITS | {"balanced": True}, f"'balanced' goes {BINARY}"),
         ("own", {"positive": 3}, "positive: no example is labelled 3; the labels are: 1 2"),
+        ("a9a", {"label_column": "last"}, f"'label_column' {NOT_CARD}; remove it"),
+        ("a9a", {"missing": "skip"}, f"'missing' {NOT_CARD}; remove it"),
+        ("a9a", {"test": ("train",)}, f"test: part 'train' {LEARNED}"),
+        ("a9a", {"parts": ("train", "test"), "test": ("test",)}, f"test: part 'test' {LEARNED}"),
+        ("a9a", {"test_path": "x.csv"}, f"'test_path' {NOT_CARD}; name the card's parts to test on with 'test'"),
+        ("own", {"test": ("test",)}, f"'test' {NOT_OWN}; name the file of the test set with 'test_path'"),
+        ("own", MANY | {"noise": 0.1}, f"'noise' {NOT_MANY}"),
+        ("own", MANY | {"balanced": True}, f"'balanced' {NOT_MANY}"),
     ],
 )
 def test_faults_are_told_before_and_by_the_stream(own, name, fields, told):
     wrong = spec(name, path=own if name == "own" else None, label="x", **fields)
     assert message(stream_info, wrong) == f"dataset 'x': {told}"
     assert message(open_stream, wrong, 0, 0) == f"dataset 'x': {told}"
-
-
-def test_unknown_task(own):
-    told = message(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
-    assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
 
 
 def test_rotating_gaussians_turn():

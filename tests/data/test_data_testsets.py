@@ -64,20 +64,6 @@ def test_a_cap_keeps_all_classes(digits):
     assert stream.tasks["-"].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"noise": 0.1}, "'noise' does not go with 'task: multiclass'; remove one of them"),
-        ({"balanced": True}, "'balanced' does not go with 'task: multiclass'; remove one of them"),
-        ({"positive": 1}, "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'"),
-    ],
-)
-def test_what_several_classes_refuse(digits, fields, told):
-    wrong = spec("digits", task="multiclass", **fields)
-    assert message(stream_info, wrong, digits.data) == f"dataset 'digits': {told}"
-    assert message(open_stream, wrong, 0, 0, digits.data) == f"dataset 'digits': {told}"
-
-
 # Test parts of a card
 
 
@@ -129,39 +115,6 @@ def test_every_split_is_tested(made, digits):
     assert list(some.test.tasks) == ["02468|13579"]
     stored(stream.test.X)[:] = 0
     assert (floats(open_stream(both, 0, 0, made.data).test.X) == floats(some.X)).all()
-
-
-LEARNED = "is also in the stream; a test set has examples that are not learned: name another part, or fewer 'parts'"
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"test": ("train",)}, f"test: part 'train' {LEARNED}"),
-        ({"parts": ("train", "test"), "test": ("test",)}, f"test: part 'test' {LEARNED}"),
-        ({"test": ("tset",)}, "test: unknown part 'tset'; its parts are: test train"),
-        (
-            {"test_path": "x.csv"},
-            "'test_path' belongs to a dataset with 'path', not to one with a card; name the card's parts to test on "
-            "with 'test'",
-        ),
-        (
-            {"path": "x.csv", "test": ("test",)},
-            "'test' belongs to a dataset with a card, not to one with 'path'; name the file of the test set with "
-            "'test_path'",
-        ),
-    ],
-)
-def test_what_does_not_go_together(pair, fields, told):
-    assert message(stream_info, spec("pair", **fields), pair.data) == f"dataset 'pair': {told}"
-    assert message(open_stream, spec("pair", **fields), 0, 0, pair.data) == f"dataset 'pair': {told}"
-
-
-def test_generated_data_are_not_tested():
-    told = "dataset 'noisy_gaussians': a generated dataset has no parts; remove 'test'"
-    assert message(stream_info, spec("noisy_gaussians", test=("test",))) == told
-    told = "dataset 'noisy_gaussians': 'test_path' belongs to a dataset with 'path', not to one with a card; remove it"
-    assert message(stream_info, spec("noisy_gaussians", test_path="x.csv")) == told
 
 
 # A test file of one's own

@@ -1,7 +1,5 @@
 """Data that are a constant times small whole numbers stay whole, and have the same kernel values as floats."""
 
-import os
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -13,13 +11,12 @@ from budgetrun.data.formats import Content, Layout, zip_digits
 from budgetrun.data.scaling import scale_in_place, scaled
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Polynomial
-from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, as_whole, floats, held, squares, stored
+from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, as_whole, floats, held, squares
 from budgetrun.learners.perceptron import Perceptron
 
 DRAWN = np.random.default_rng(0).integers(-300, 300, (40, 70))
 BITS, COUNTS = (DRAWN > 150).astype(float), np.where(DRAWN > 0, DRAWN, 0).astype(float)
 COUNTS[7] = BITS[7] = 0
-real = pytest.mark.skipif("BUDGETRUN_DATA" not in os.environ, reason="BUDGETRUN_DATA names no folder of real data")
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
@@ -168,32 +165,3 @@ def test_grey_values_of_digits_are_steps_of_a_2000th():
     np.testing.assert_allclose(other, [[0, 0.6256, 1]])
     large = zip_digits.read([Content(b"6 -1 50 1\n", "digits")], layout).X
     assert large.tolist() == [[0, 25.5, 1]]
-
-
-@real
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("name", "kind", "dtype", "scale"),
-    [
-        ("usps", "integers", np.int16, "unit_norm"),
-        ("mnist", "integers", np.uint8, "none"),
-        ("phishing", "bits", np.int8, "unit_norm"),
-        ("w8a", "bits", np.int8, "none"),
-        ("a9a", "bits", np.int8, "unit_norm"),
-        ("ijcnn1", "floats", np.float64, "none"),
-    ],
-)
-def test_real_data_have_the_kind_that_their_card_says(name, kind, dtype, scale):
-    spec = DatasetSpec(name=name, scale=scale, task="multiclass")
-    assert stream_info(spec).kind == kind
-    X = open_stream(spec, 0, 0).X
-    assert stored(X).dtype == dtype
-    first = X[:300]
-    assert held(first).name == kind
-    unscaled = floats(open_stream(spec.model_copy(update={"scale": "none"}), 0, 0).X[:300])
-    scale_in_place(unscaled, scale, "")
-    found, expected = dense(first), dense(unscaled)
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
-    for kernel in (Gaussian(gamma=0.5 / np.square(expected).sum(axis=1).max()), Polynomial(degree=2)):
-        of_floats = kernel.between(np.hstack([expected, np.full((300, 1), 1e-30)]), np.pad(expected, ((0, 0), (0, 1))))
-        np.testing.assert_allclose(kernel.between(first, first), of_floats, rtol=1e-12)

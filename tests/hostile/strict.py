@@ -12,6 +12,8 @@ import struct
 import zipfile
 
 import numpy as np
+from data.made_files import idx as idx_file
+from data.made_files import npz as npz_file
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -86,11 +88,7 @@ def libsvm(files):
     width = max([1, *(index + 1 for row in sparse for index in row)])
     # Features that no row has are left out, so that an index of two billion is no list of so many zeros.
     used = sorted({index for row in sparse for index in row if row[index]})
-    return {
-        "width": width,
-        "used": used,
-        "rows": [[r.get(at, 0.0) for at in used] for r in sparse],
-    }, labels
+    return {"width": width, "used": used, "rows": [[r.get(at, 0.0) for at in used] for r in sparse]}, labels
 
 
 def idx(files):
@@ -117,11 +115,8 @@ def idx(files):
 def npy(content):
     if content[:6] != b"\x93NUMPY" or content[6] not in (1, 2, 3):
         raise ValueError("magic")
-    size, start = (
-        (struct.unpack_from("<H", content, 8)[0], 10)
-        if content[6] == 1
-        else (struct.unpack_from("<I", content, 8)[0], 12)
-    )
+    kind, start = ("<H", 10) if content[6] == 1 else ("<I", 12)
+    (size,) = struct.unpack_from(kind, content, 8)
     header = ast.literal_eval(content[start : start + size].decode("latin-1").strip())
     kind, shape = np.dtype(header["descr"]), header["shape"]
     body = content[start + size :]
@@ -134,11 +129,8 @@ def npz(files):
     rows, labels = [], []
     for content in files:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            arrays = {
-                name.removesuffix(".npy"): npy(archive.read(name))
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            arrays = {name: npy(archive.read(f"{name}.npy")) for name in names}
         y = [float(value) for value in arrays["y"]]
         if "X" in arrays:
             X = arrays["X"].astype(float).tolist()
@@ -179,53 +171,31 @@ def _census_row(age, race, label):
     return ", ".join(fields) + "\n"
 
 
-def _npz(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _idx(array):
-    return struct.pack(f">HBB{array.ndim}i", 0, 8, array.ndim, *array.shape) + array.tobytes()
-
-
 _TABLE = b"y,a,b\n1,0.5,-2\n-1,1e-3,.5\n1,7.,+3\n"
 _LIBSVM = b"1 1:0.5 3:-2e-1\n-1\n1.0\t2:.25  3:0\n-1 4:7.\n"
 _IMAGES = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
 _CSR = {
-    "data": np.array([1.5, 2.0]),
-    "indices": np.array([2, 0]),
-    "indptr": np.array([0, 1, 2]),
-    "shape": np.array([2, 3]),
+    name: np.array(value)
+    for name, value in {"data": [1.5, 2], "indices": [2, 0], "indptr": [0, 1, 2], "shape": [2, 3]}.items()
 }
+_CENSUS = _census_row(20, "?", "- 50000.") + _census_row(70, "White", "50000+.") + _census_row(45, "?", "- 50000.")
 # Of each format: valid contents of files that are read together.
 VALID = {
-    "csv": [(_TABLE,), (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",), (b"1;2\r\n-1;3\r\n",), (b"1,2,3\n", b"-1,5,6\n")],
+    "csv": [
+        (_TABLE,),
+        (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",),
+        (b"1;2\r\n-1;3\r\n",),
+        (b"1,2,3\n", b"-1,5,6\n"),
+    ],
     "zip_digit_pairs": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
     "zip_digits": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
     "libsvm": [(_LIBSVM,), (b"+1 70:1 90:2\n-1\n+1 3:1\n",), (b"1 3:2\n", b"-1 3:1\n")],
-    "idx": [(_idx(_IMAGES), _idx(np.array([0, 1, 2, 1], np.uint8)))],
+    "idx": [(idx_file(_IMAGES), idx_file(np.array([0, 1, 2, 1], np.uint8)))],
     "npz": [
-        (_npz(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),),
-        (_npz(X=np.array([[0, 1], [2, 0]], np.float32, order="F"), y=np.array([True, False])),),
-        (_npz(**_CSR, format=np.array(b"csr"), y=np.array([0.0, 1.0])),),
+        (npz_file(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),),
+        (npz_file(X=np.array([[0, 1], [2, 0]], np.float32, order="F"), y=np.array([True, False])),),
+        (npz_file(**_CSR, format=np.array(b"csr"), y=np.array([0.0, 1.0])),),
     ],
-    "census_income": [
-        (
-            (
-                _census_row(20, "?", "- 50000.")
-                + _census_row(70, "White", "50000+.")
-                + _census_row(45, "?", "- 50000.")
-            ).encode(),
-        )
-    ],
+    "census_income": [(_CENSUS.encode(),)],
 }
-READERS = {
-    "csv": csv,
-    "zip_digit_pairs": zip_digit_pairs,
-    "zip_digits": zip_digits,
-    "libsvm": libsvm,
-    "idx": idx,
-    "npz": npz,
-    "census_income": census_income,
-}
+READERS = {name: globals()[name] for name in VALID}

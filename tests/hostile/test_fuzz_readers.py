@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import strict
 from damage import TOKENS, damaged
+from data import made_files
 from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence
@@ -21,7 +22,7 @@ from budgetrun.data.content import read_content
 from budgetrun.kernels.kinds import floats
 
 FORMATS = sorted(formats.all_formats())
-COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+COMPRESS = {suffix: compress for suffix, compress in made_files.COMPRESS.items() if suffix}
 DECOMPRESS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 

@@ -1,10 +1,7 @@
 """Files that are no data, or far more data than they look: one sentence each, at once and within little memory."""
 
-import bz2
 import contextlib
-import gzip
 import io
-import lzma
 import os
 import re
 import socket
@@ -15,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data import made_files
 from sentences import one_sentence
 from sweeping import config, run
 
@@ -25,7 +23,7 @@ from budgetrun.data import dataset, limits, open_stream, stream_info
 from budgetrun.data.content import Stamp, pieces, read_content
 from budgetrun.kernels.kinds import floats
 
-COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+COMPRESS = {suffix: compress for suffix, compress in made_files.COMPRESS.items() if suffix}
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from budgetrun.learners.nogd import NOGD
 from budgetrun.learners.page import complete
 
 LEARNERS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
-MODULES = {"budgetrun.base.params.expressions", *(learner.__module__ for learner in LEARNERS)}
+MODULES = {"budgetrun.base.params", *(learner.__module__ for learner in LEARNERS)}
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

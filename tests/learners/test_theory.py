@@ -1,11 +1,11 @@
-"""The theorems of the Forgetron paper, checked on runs up to rounding."""
+"""The theorems of the Forgetron paper and of the Ahpatron paper, checked on runs up to rounding."""
 
 import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from cases import STREAMS, random_stream
+from cases import STREAMS, paired, random_stream
 from reference import forgetron, remove_oldest, shrinking_perceptron
 from reference.kernel_expansion import gaussian
 
@@ -17,14 +17,15 @@ from budgetrun.learners.forgetron import damage, gentlest_shrinking
 KERNEL = kernels.Gaussian(gamma=0.5)
 
 
-def watch_run(learner, X, y, look, kernel=KERNEL):
-    group = Group(kernel, [learner], watch=lambda i, t: look(group.members[i].hypothesis))
+def watch(learner, X, y, look, **options):
+    """Run a learner; call ``look(f, t)`` after each of its updates; return it as a member of its group."""
+    group = Group(KERNEL, [learner], watch=lambda i, t: look(group.members[i].hypothesis, t), **options)
     group.feed(X, y[None])
-    return group.members[0].count
+    return group.members[0]
 
 
 def long_stream():
-    return random_stream(T=1200, seed=8)
+    return random_stream(T=1000, seed=8)
 
 
 @pytest.mark.parametrize("stream", [*STREAMS.values(), long_stream])
@@ -34,7 +35,7 @@ def test_shrinking_and_damage_stay_within_bounds(stream, budget, variant, given)
     X, y = stream()
     learner = find("forgetron", variant)(budget=budget, **given)
 
-    def look(f):
+    def look(f, t):
         assert 0 < learner.phi <= 1
         assert 15 / 32 * f.mistakes + 1e-9 >= learner.Q
         weights = np.abs(f.coef)
@@ -42,7 +43,7 @@ def test_shrinking_and_damage_stay_within_bounds(stream, budget, variant, given)
         assert (weights > 0).all()
         assert (f.labels == y[f.rounds]).all()
 
-    watch_run(learner, X, y, look)
+    watch(learner, X, y, look)
 
 
 @pytest.mark.parametrize("budget", [1, 5, 40, 100])
@@ -51,13 +52,13 @@ def test_basic_forgetron_stays_in_its_ball(stream, budget):
     X, y = stream()
     learner = find("forgetron", "basic")(budget=budget)
 
-    def look(f):
+    def look(f, t):
         K = KERNEL.between(X[f.rounds], X[f.rounds])
         assert f.norm_sq == pytest.approx(f.coef @ K @ f.coef, rel=1e-8, abs=1e-10)
         # ||f''|| <= U, and removing an example of weight s moves it by s at most.
         assert math.sqrt(f.norm_sq) <= learner.U + learner.factor ** (budget + 1) + 1e-9
 
-    watch_run(learner, X, y, look)
+    watch(learner, X, y, look)
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -131,3 +132,107 @@ def test_expected_removals_of_rbp_are_uniform():
         before, after = next((a, b) for a, b in pairwise(seen) if len(a) == len(b) == 5)
         counts[next(i for i, r in enumerate(before) if r not in after)] += 1
     assert ((counts - 80) ** 2 / 80).sum() < 18.5  # 0.1% point of chi-square with 4 degrees of freedom
+
+
+# -- Liao, Li, Liao, Hu & Dang (2024), AAAI --------------------------------------------------------------------------
+
+
+ALL_STREAMS = {**STREAMS, "long": long_stream}
+AHPATRONS = [
+    {"budget": 10, "epsilon": 0.5},
+    {"budget": 50, "epsilon": 0.9},
+    {"budget": 50, "epsilon": 0.8, "U": math.sqrt(50) / 4, "step": math.sqrt(2) / 4, "norm": "shrunk"},
+    {"budget": 60, "epsilon": 0.7, "U": 1.5, "step": math.sqrt(2) * 1.5 / math.sqrt(60), "norm": "shrunk"},
+    {"budget": 2, "epsilon": 0.6, "U": 0.5, "eta": 1.0},
+]
+
+
+@pytest.mark.parametrize("stream", ALL_STREAMS)
+@pytest.mark.parametrize("given", AHPATRONS, ids=str)
+def test_norm_and_budget_are_kept(stream, given):
+    X, y = ALL_STREAMS[stream]()
+    K, learner = KERNEL.between(X, X), find("ahpatron")(**given)
+
+    def look(f, t):
+        assert f.size <= given["budget"]
+        norm_sq = f.coef @ K[np.ix_(f.rounds, f.rounds)] @ f.coef
+        assert math.sqrt(max(0.0, norm_sq)) <= learner.U * (1 + 1e-9)
+        assert f.norm_sq == pytest.approx(norm_sq, rel=1e-7, abs=1e-9)
+
+    watch(learner, X, y, look)
+
+
+@pytest.mark.parametrize("stream", ["random", "duplicated", "far", "long"])
+@pytest.mark.parametrize("given", AHPATRONS[:4], ids=str)
+def test_halving_keeps_the_largest_half_and_the_norm(stream, given):
+    X, y = ALL_STREAMS[stream]()
+    K, learner = KERNEL.between(X, X), find("ahpatron")(**given)
+    halve, half, moves = learner.halve, given["budget"] // 2, []
+
+    def watched(f):
+        rounds, before = f.rounds.copy(), f.coef.copy()
+        assert len(rounds) == given["budget"]
+        halve(f)
+        assert f.size == half
+        stayed = np.isin(rounds, f.rounds)
+        assert np.abs(before[stayed]).min() >= np.abs(before[~stayed]).max() * (1 - 1e-8)
+        here = K[np.ix_(rounds, rounds)]
+        norm = math.sqrt(before @ here @ before)
+        wanted = norm if learner.norm == "kept" else 0.6 * learner.U
+        after = np.zeros(len(rounds))
+        after[stayed] = f.coef
+        assert math.sqrt(after @ here @ after) == pytest.approx(wanted)
+        # Eq. (7): the direction of f_2 plus the ridge projection of f_1.
+        K_2 = here[np.ix_(stayed, stayed)] + learner.eta * np.eye(half)
+        wished = before[stayed] + np.linalg.solve(K_2, here[np.ix_(stayed, ~stayed)] @ before[~stayed])
+        np.testing.assert_allclose(f.coef / np.linalg.norm(f.coef), wished / np.linalg.norm(wished), atol=1e-7)
+        moves.append(math.sqrt(max(0.0, (before - after) @ here @ (before - after))))
+
+    learner.halve = watched
+    member = watch(learner, X, y, lambda f, t: None)
+    facts = learner.facts(member.hypothesis)
+    assert facts["halvings"] == len(moves) > 0
+    assert facts["moved"] == pytest.approx(sum(moves), abs=1e-6)
+    assert facts["zeta"] == pytest.approx(max(moves) / learner.U, abs=1e-6)
+    # Inequality (11), and zeta <= 2.
+    assert facts["moved"] <= facts["zeta"] * learner.U * facts["halvings"] * (1 + 1e-12)
+    assert facts["zeta"] <= 2
+
+
+@pytest.mark.parametrize("stream", ALL_STREAMS)
+@pytest.mark.parametrize("tie", ["mistake", "positive"])
+def test_within_the_budget_ahpatron_is_avp(stream, tie):
+    """With steps of 1 and a ball so large that it never matters."""
+    X, y = ALL_STREAMS[stream]()
+    budget = len(y) + len(y) % 2
+    both = [find("avp")(epsilon=0.6), find("ahpatron")(budget=budget, epsilon=0.6, U=1e6, step=1.0)]
+    group = Group(KERNEL, both, tie=tie)
+    scores = group.feed(X, y[None])
+    np.testing.assert_array_equal(*scores)
+    avp, ahpatron = group.members
+    assert avp.count.mistakes == ahpatron.count.mistakes
+    assert avp.count.updates == ahpatron.count.updates
+    assert ahpatron.learner.facts(ahpatron.hypothesis) == {"halvings": 0, "zeta": 0, "moved": 0}
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("U", "tie"), paired([None, 0.8, 3.0], ["mistake", "positive"]))
+@pytest.mark.parametrize("epsilon", [0.55, 0.9])
+def test_what_corollary_2_needs_is_counted_as_the_paper_defines_it(stream, tie, U, epsilon):
+    X, y = STREAMS[stream]()
+    learner, margins, steps = find("avp")(epsilon=epsilon, U=U), [], []
+    update = learner.update
+
+    def recorded(f, label, score):
+        update(f, label, score)
+        margins.append(label * score)
+        steps.append(1.0 if U is None else U / math.sqrt(U**2 + learner.misses))
+
+    learner.update = recorded
+    member = watch(learner, X, y, lambda f, t: None, tie=tie)
+    margins, steps = np.array(margins), np.array(steps)
+    missed = margins <= 0
+    assert (margins < 1 - epsilon).all()
+    assert member.count.mistakes <= missed.sum() == learner.misses
+    expected = (steps[~missed] / 2 - epsilon).sum()
+    assert learner.facts(member.hypothesis) == {"margin_steps": pytest.approx(expected)}

@@ -11,19 +11,22 @@ from reference.projection import TOLERANCE, gram
 
 
 def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
-    rank = max(1, int(0.2 * budget + 0.5)) if rank is None else rank
+    """Without a tie, for numbers, with the step of Li et al. (2024), and all eigenpairs by default."""
+    if rank is None:
+        rank = max(1, int(0.2 * budget + 0.5)) if tie else budget
     K = gram(X, k)
     trace = ExplicitTrace()
     alpha, w, L_r, V_r = {}, None, None, None
-    for t, x_t, y_t in stream(X, y):
+    for t, x_t, y_t in stream(X, y) if tie else targets.stream(X, y):
         if w is None:  # phase one
             score = rounded_value(alpha, X, x_t, k)
         else:  # z(x) = L_r^{-1/2} V_r^T k(x)
             z_t = (V_r.T @ K[list(alpha), t]) / np.sqrt(L_r)
             score = settled(dot(w, z_t), step * math.sqrt(K[t, t]))
-        update = 1 - y_t * score > TOLERANCE
+        update = not tie or 1 - y_t * score > TOLERANCE
+        slope = y_t if tie else 2 * (y_t - score)
         if update and w is None:  # on y f(x) < 1 add with weight eta y, until |S| = B
-            alpha[t] = step * y_t
+            alpha[t] = step * slope
             if len(alpha) == budget:
                 S = list(alpha)
                 L, V = np.linalg.eigh(K[np.ix_(S, S)])  # K_S = V L V^T
@@ -37,10 +40,10 @@ def nogd(X, y, k, budget, step, rank=None, reading="algorithm", tie="mistake"):
                 # w = L_r^{1/2} V_r^T alpha; the program has V in the place of V^T
                 w = np.sqrt(L_r) * (V_r.T @ weights if reading == "algorithm" else (V @ weights)[top])
         elif update:  # on y w.z < 1: w += eta y z
-            w = w + step * y_t * z_t
+            w = w + step * slope * z_t
         if w is not None:  # w . z(x) = sum_i alpha_i k(x_i, x) with these alpha
             alpha = dict(zip(alpha, (V_r @ (w / np.sqrt(L_r))).tolist(), strict=True))
-        record(trace, score, is_mistake(y_t, score, tie), alpha, update)
+        record(trace, score, is_mistake(y_t, score, tie) if tie else False, alpha, update)
     return trace
 
 
@@ -60,33 +63,7 @@ def settled_vectors(L, V):
     return np.array(columns).T
 
 
-def of_numbers(X, y, k, budget, step, rank=None):
-    """NOGD for regression: Lu, Hoi, Wang, Zhao & Liu (2016), with the step of Li et al. (2024)."""
-    K = gram(X, k)
-    trace = ExplicitTrace()
-    alpha, w = {}, None
-    for t, x_t, y_t in targets.stream(X, y):
-        if w is None:
-            score = targets.predict(alpha, X, x_t, k)
-            alpha[t] = 2 * step * (y_t - score)  # the first B examples: KLMS
-            if len(alpha) == budget:
-                S = list(alpha)
-                D, V = np.linalg.eigh(K[np.ix_(S, S)])
-                D, V = D[::-1], V[:, ::-1]
-                top = [i for i in range(budget if rank is None else rank) if D[i] > TOLERANCE * D[0]]
-                D, V = D[top], V[:, top]
-                w = np.sqrt(D) * (V.T @ np.array(list(alpha.values())))  # w_0 = D^1/2 V' a
-        else:
-            phi = (V.T @ K[list(alpha), t]) / np.sqrt(D)  # phi = D^-1/2 V' k
-            score = settled(dot(w, phi), step * math.sqrt(K[t, t]))
-            w = w - 2 * step * (score - y_t) * phi
-        if w is not None:
-            alpha = dict(zip(alpha, (V @ (w / np.sqrt(D))).tolist(), strict=True))
-        targets.note(trace, score, alpha, True)
-    return trace
-
-
 CASES = cases(nogd, {"budget": 20, "step": 0.3}, {"budget": 40, "step": 0.7, "rank": 5}, {"budget": 1000, "step": 0.5})
 REGRESSION_CASES = cases(
-    of_numbers, {"budget": 10, "step": 0.1}, {"budget": 40, "step": 0.2, "rank": 5}, {"budget": 1000, "step": 0.2}
+    nogd, {"budget": 10, "step": 0.1}, {"budget": 40, "step": 0.2, "rank": 5}, {"budget": 1000, "step": 0.2}, tie=None
 )

@@ -8,7 +8,7 @@ import shutil
 
 import numpy as np
 import pytest
-from sweeping import config, outcomes, parts, rows, run, start, wait_for, written
+from sweeping import config, outcomes, parts, rows, run, start, wait_for
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
@@ -29,13 +29,11 @@ FINDINGS = {column.name for column in COLUMNS if column.filled_by == "batch"} | 
 def solver_config(folder, name="solved", **changes):
     """Write a config of 2 x 4 runs of solvers, and return its file."""
     given = {
-        "name": name,
         "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 50}}],
         "kernel": {"name": "linear"},
-        "repetitions": 2,
         "algorithms": [{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "seeds": 2}],
     }
-    return written(folder, given | changes)
+    return config(folder, name, **given | changes)
 
 
 @pytest.fixture(scope="module")

@@ -122,8 +122,8 @@ def test_a_factor_of_the_kernel_matrix_takes_memory_up_to_a_bound(tmp_path):
 
 
 def test_more_classes_cost_more(tmp_path):
-    datasets = [{"name": "usps", "task": "multiclass"}]
-    path = config(tmp_path, datasets=datasets, algorithms=[{"name": "rbp", "budget": 500}])
+    data = [{"name": "usps", "task": "multiclass"}]
+    path = config(tmp_path, datasets=data, algorithms=[{"name": "rbp", "budget": 500}])
     runs = [Run("r", spec, "usps", "-", 0) for spec in config_module.load(path).expand()]
     for cost in (job_bytes, job_seconds):
         few, many = (cost(runs, StreamInfo(20_000, 500, None, ["-"], "", n_classes=n)) for n in (3, 50))
@@ -152,13 +152,10 @@ def test_a_worker_needs_no_more_memory_than_estimated(tmp_path, shape):
     if d:
         np.savez(own, X=rng.normal(size=(8000, d)) + y[:, None] * 0.3, y=y)
     else:
-        own.write_text(
-            "".join(f"{label} {at}:1 {at + 9}:1\n" for label, at in zip(y, rng.integers(1, 200, 8000), strict=True))
-        )
-    kernel = {"name": "gaussian", "gamma": 1 / (d or 2)}
-    path = config(
-        tmp_path, datasets=[{"name": "own", "path": str(own)}], algorithms=algorithms, kernel=kernel, repetitions=1
-    )
+        lines = [f"{label} {at}:1 {at + 9}:1\n" for label, at in zip(y, rng.integers(1, 200, 8000), strict=True)]
+        own.write_text("".join(lines))
+    kernel, data = {"name": "gaussian", "gamma": 1 / (d or 2)}, [{"name": "own", "path": str(own)}]
+    path = config(tmp_path, datasets=data, algorithms=algorithms, kernel=kernel, repetitions=1)
     env = {**os.environ, "PYTHONPATH": str(TOP)}
     # A process starts with the peak of the one that forked it: here a shell, not the process of the tests.
     command = ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", COMMAND, "sweep", path, "--jobs", "1"]

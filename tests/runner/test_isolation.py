@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from sweeping import config, copied_package, ended, outcomes, rows, start, written
+from sweeping import config, copied_package, ended, outcomes, rows, start
 
 from budgetrun.learners.remove_oldest import RemoveOldest
 
@@ -82,14 +82,9 @@ def test_a_run_that_kills_its_worker_or_never_ends_fails_alone(tmp_path):
     """Its neighbors of the same job finish, and so does a learner that raises KeyboardInterrupt by itself."""
     copy, command = copied_package(tmp_path)
     (copy / "learners" / "hostile.py").write_text(LEARNER)
-    given = {
-        "name": "hostile",
-        "timeout_seconds": 2,
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}],
-        "kernel": {"name": "gaussian", "gamma": 0.5},
-        "algorithms": [{"name": "hostile", "how": ["hangs", "dies", "interrupts"]}, {"name": "perceptron"}],
-    }
-    path, folder = written(tmp_path, given), tmp_path / "results" / "hostile"
+    algorithms = [{"name": "hostile", "how": ["hangs", "dies", "interrupts"]}, {"name": "perceptron"}]
+    path = config(tmp_path, "hostile", timeout_seconds=2, repetitions=1, algorithms=algorithms)
+    folder = tmp_path / "results" / "hostile"
     code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 1, command=command))
     assert code == 1, err
     assert "4/4 runs" in err

@@ -29,17 +29,17 @@ from sweeping import (
     untimed,
     wait_for,
     workers,
-    written,
 )
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
+from budgetrun.data import StreamInfo
 from budgetrun.kernels import compiling
 from budgetrun.learners.remove_oldest import RemoveOldest
 from budgetrun.results.store import write as store_module
 from budgetrun.runner.backends import Workers
 from budgetrun.runner.estimate import jobs_within_memory
-from budgetrun.runner.plan import Options
+from budgetrun.runner.plan import Options, Plan, Run
 from budgetrun.runner.progress import Progress
 from budgetrun.runner.status import describe, status
 
@@ -93,11 +93,8 @@ def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, ru
     path = config(tmp_path, algorithms=SIZED)
     assert run_sweep(path)[1].splitlines()[-1] == "16/16 runs, _ s"
     found = rows(folder)
-    sizes = {
-        (row["repetition"], int(row["budget"])): int(row["support_size"])
-        for row in found
-        if row["label"] == "source" and row["seed"] == "0"
-    }
+    firsts = [row for row in found if row["label"] == "source" and row["seed"] == "0"]
+    sizes = {(row["repetition"], int(row["budget"])): int(row["support_size"]) for row in firsts}
     asked = []
     for row in found:
         if row["label"] == "remove_oldest":
@@ -169,8 +166,7 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     datasets = [{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}]
     path = config(tmp_path, datasets=datasets)
-    lines = describe(config_module.load(path), Options(results=tmp_path / "results")).splitlines()
-    lines = [untimed(line) for line in lines]
+    lines = untimed(describe(config_module.load(path), Options(results=tmp_path / "results"))).splitlines()
     assert lines[0] == "small: 16 runs, 0 finished, 16 to do"
     assert lines[1].startswith("  noisy_gaussians: 40 rounds x 2 features, 16 runs, 16 to do, about _ s on one core, ")
     assert lines[2].startswith("  usps: its runs are not counted. dataset 'usps': 2 of 2 files are missing")
@@ -189,17 +185,13 @@ def test_several_classes_and_a_test_set(tmp_path, run_sweep, folder):
         X = rng.normal(size=(n, 2)) + 3 * np.eye(3)[y, :2]
         (tmp_path / f"{name}.csv").write_text("".join(f"{a},{b},{c}\n" for a, (b, c) in zip(y, X, strict=True)))
     own = {"name": "own", "path": "own.csv", "test_path": "held_out.csv", "task": "multiclass", "order": "permuted"}
-    algorithms = [
-        {"name": "perceptron"},
-        {"name": "projectron", "eta": [0.1, 0.3]},
-        {"name": "rbp", "budget": {"of": "projectron", "fractions": [0.5]}},
-    ]
+    rbp = {"name": "rbp", "budget": {"of": "projectron", "fractions": [0.5]}}
+    algorithms = [{"name": "perceptron"}, {"name": "projectron", "eta": [0.1, 0.3]}, rbp]
     path = config(tmp_path, datasets=[own], algorithms=algorithms)
     assert run_sweep(path)[0] == 0
     found = rows(folder)
-    assert [(row["label"], row["task"]) for row in found[:5]] == [
-        ("perceptron", "-"), *[("projectron", "-")] * 2, *[("rbp", "-")] * 2
-    ]  # fmt: skip
+    assert [row["label"] for row in found[:5]] == ["perceptron", *["projectron"] * 2, *["rbp"] * 2]
+    assert {row["task"] for row in found} == {"-"}
     for row in found:
         assert 0 <= float(row["last_test_error"]) < 0.7
         assert (row["test_error"] == "") == (row["label"] == "rbp")
@@ -356,16 +348,12 @@ def test_results_of_earlier_versions_are_continued(small, run_sweep):
     assert [before[0][column] for column in later] == ["", ""]
 
 
-def test_memory_makes_smaller_jobs(tmp_path, run_sweep):
+def test_memory_makes_smaller_jobs(tmp_path):
     cks = [{"name": "cks", "budget": [100, 500]}]
     path = config(tmp_path, datasets=[{"name": "usps", "task": "equal_splits"}], algorithms=cks)
     loaded = config_module.load(path)
-    from budgetrun.data import StreamInfo
-    from budgetrun.runner.plan import Plan, Run
-
-    specs = list(loaded.expand())
     tasks = [str(i) for i in range(126)]
-    runs = [Run(f"{t}{i}", spec, "usps", t, 0) for t in tasks for i, spec in enumerate(specs)]
+    runs = [Run(f"{t}{i}", spec, "usps", t, 0) for t in tasks for i, spec in enumerate(loaded.expand())]
     plan = Plan(runs, {"usps": StreamInfo(9298, 256, None, tasks, "")})
     sizes = []
     for memory in (8e9, 1e9):
@@ -388,10 +376,9 @@ def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatc
         patched.setattr("os.replace", full)
         with pytest.raises(InputError) as raised:
             run_sweep(path)
-    assert str(raised.value) == (
-        f"{tmp_path}/results/small: results cannot be written any more (No space left on device); "
-        "finished runs are kept; make sure that it can be written, then repeat the command"
-    )
+    why = "results cannot be written any more (No space left on device); finished runs are kept"
+    again = "make sure that it can be written, then repeat the command"
+    assert str(raised.value) == f"{tmp_path}/results/small: {why}; {again}"
     assert run_sweep(path)[0] == 0
 
 
@@ -465,22 +452,18 @@ def test_a_killed_worker_costs_no_run(tmp_path):
 
 def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
     """A file is edited during a sweep, and a worker that starts later imports it; a learner only imports that file."""
-    given = {
-        "name": "edited",
-        "datasets": [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 1000}}],
-        "kernel": {"name": "gaussian", "gamma": 0.5},
-        "repetitions": 10,
-        "algorithms": [{"name": "avp", "epsilon": 0.75, "U": 2.0}],
-    }
-    path, folder = written(tmp_path, given), tmp_path / "results" / "edited"
+    data = [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 1000}}]
+    avp = [{"name": "avp", "epsilon": 0.75, "U": 2.0}]
+    path = config(tmp_path, "edited", datasets=data, repetitions=10, algorithms=avp)
+    folder = tmp_path / "results" / "edited"
     assert run_sweep(path, jobs=1)[0] == 0
     right = {row["run_id"]: row["mistakes"] for row in rows(folder)}
     shutil.rmtree(folder)
     copy, command = copied_package(tmp_path)
     process = start(tmp_path, "sweep", path, "--jobs", 2, command=command)
     wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
-    ball = copy / "learners" / "ball.py"
-    ball.write_text(ball.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
+    steps = copy / "learners" / "steps.py"
+    steps.write_text(steps.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
     workers(process)[0].kill()
     code, _, err = ended(process)
     assert code == 1, err
@@ -656,13 +639,8 @@ def test_a_missing_dask_scheduler_is_reported(tmp_path):
 def test_a_users_own_file_may_stand_beside_the_config(tmp_path, run_sweep, capsys, monkeypatch):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "own.csv").write_text("".join(f"{i % 2},{i % 7}\n" for i in range(40)))
-    given = {
-        "name": "mine",
-        "datasets": [{"name": "own", "path": "own.csv"}],
-        "kernel": {"name": "linear"},
-        "algorithms": [{"name": "perceptron"}],
-    }
-    written(tmp_path / "project", given)
+    own, perceptron = [{"name": "own", "path": "own.csv"}], [{"name": "perceptron"}]
+    config(tmp_path / "project", "mine", datasets=own, algorithms=perceptron, repetitions=1)
     monkeypatch.chdir(tmp_path)
     assert run_sweep("project/mine.yaml")[0] == 0
     assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 run finished\n", "")

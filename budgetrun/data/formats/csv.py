@@ -41,10 +41,7 @@ def parse_table(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the examples and labels of a table of numbers, as float64; one example per row.
 
-    Raises
-    ------
-    InputError
-        Names the file, line and column (both from 1) of the first fault.
+    An InputError names the file, line and column (both from 1) of the first fault.
     """
     table = Table(Delimited(Held(text, where)), label)
     for column in table.columns:

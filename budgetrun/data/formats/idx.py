@@ -35,13 +35,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 
 
 def parse_idx(content: bytes, where: str) -> NDArray[np.uint8]:
-    """Return the array of an IDX file of unsigned bytes.
-
-    Raises
-    ------
-    InputError
-        Not IDX, another type than unsigned byte, or more or fewer bytes than the header announces.
-    """
+    """Return the array of an IDX file of unsigned bytes, which has as many bytes as its header announces."""
     if len(content) < 4 or content[:2] != b"\0\0" or content[3] == 0:
         raise InputError(f"{where}: not an IDX file (it must start with two zero bytes, a type and a dimension)")
     if content[2] != _UNSIGNED_BYTE:

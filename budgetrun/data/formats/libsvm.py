@@ -114,12 +114,7 @@ def parse_libsvm(
 
     Indices start at ``first_index`` and ascend, no index comes twice on a line, all numbers are finite. A line with
     nothing but a label is an all-zero example. Values written as 0 are not stored. The number of features, if it is
-    None, follows from the largest index.
-
-    Raises
-    ------
-    InputError
-        Names the file and the line of the first fault.
+    None, follows from the largest index. An InputError names the file and the line of the first fault.
     """
     n_rows, n_pairs = count_lines(content), content.count(b":")
     limits.check(len(content) + 12 * n_pairs + 12 * n_rows, where, f"{n_pairs:,} values in {n_rows:,} lines")
@@ -207,13 +202,7 @@ def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
 
 
 def _numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
-    """Parse blank-separated numbers, correctly rounded.
-
-    Returns
-    -------
-    ndarray, shape (n_numbers,), float64, or None
-        None if the text does not hold exactly ``n_numbers`` finite numbers.
-    """
+    """Return blank-separated numbers, correctly rounded; None if they are not exactly ``n_numbers`` finite ones."""
     with warnings.catch_warnings():
         # For text that is not a number, newer numpy raises a ValueError, older numpy gives a DeprecationWarning.
         warnings.simplefilter("error", DeprecationWarning)

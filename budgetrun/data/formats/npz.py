@@ -37,13 +37,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 
 
 def parse_npz(content: bytes, where: str) -> tuple[Matrix, NDArray[np.float64]]:
-    """Return the examples and labels, as float64, of an archive with y and X, or y and a CSR matrix in its parts.
-
-    Raises
-    ------
-    InputError
-        The archive is damaged, an array is missing or has the wrong shape or type, or a number is not finite.
-    """
+    """Return the examples and labels, as float64, of an archive with y and X, or y and a CSR matrix in its parts."""
     arrays = _arrays(content, where)
     y = _numbers(arrays, "y", 1, where)
     X = _numbers(arrays, "X", 2, where) if "X" in arrays else _sparse(arrays, where)

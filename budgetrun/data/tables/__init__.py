@@ -167,13 +167,7 @@ def reader_of(kind: str) -> Callable[[Any], Reader] | None:
 
 
 def format_of(origin: Origin) -> str:
-    """Return the format of a source: a key of `READERS`, or a module of `budgetrun.data.formats`.
-
-    Raises
-    ------
-    InputError
-        It is not supported.
-    """
+    """Return the format of a source: a key of `READERS`, or a module of `budgetrun.data.formats`."""
     path = bare_name(origin.path.name) if isinstance(origin, File) else ""
     suffix = Path(path).suffix.lower()
     head = origin.head(1 << 16)

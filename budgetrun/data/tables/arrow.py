@@ -49,18 +49,19 @@ class Typed(Reader):
                 columns = next(found, None)
             if columns is None:
                 break
-            yield self._batch(dict(zip(wanted, columns, strict=True)), first)
+            arrays = dict(zip(wanted, columns, strict=True))
+
+            def place(row: int, position: int, first: int = first) -> str:
+                return f"{self.where}: row {first + row:,}, column {position}"
+
+            def cell(row: int, position: int, arrays: dict[int, Any] = arrays) -> str:
+                return str(arrays[position][row].as_py())
+
+            yield Batch(arrays, len(columns[0]), place, cell)
             first += len(columns[0])
         # A file that was not read from its beginning to its end still needs its checksum.
         for _ in self.origin.pieces() if self.origin is not None and self.origin.sha256 is None else ():
             pass
-
-    def _batch(self, arrays: dict[int, Any], first: int) -> Batch:
-        def place(row: int, position: int) -> str:
-            return f"{self.where}: row {first + row:,}, column {position}"
-
-        n_rows = len(next(iter(arrays.values())))
-        return Batch(arrays, n_rows, place, lambda row, position: str(arrays[position][row].as_py()))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

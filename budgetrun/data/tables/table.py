@@ -209,10 +209,7 @@ class Table:
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
 
-        Raises
-        ------
-        InputError
-            The message names the place of the first fault of the source.
+        An InputError names the place of the first fault of the source.
         """
         if refused := self.refused():
             raise InputError(refused[0])

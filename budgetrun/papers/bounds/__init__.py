@@ -139,9 +139,8 @@ def _line(rows: list[Row]) -> tuple[str, ...]:
 
 
 def _setting(row: Row) -> str:
-    parts = [row.setting] if row.setting else []
-    parts += [f"budget {row.budget:,}"] if row.budget is not None else []
-    return ", ".join(parts)
+    budget = "" if row.budget is None else f"budget {row.budget:,}"
+    return ", ".join(filter(None, [row.setting, budget]))
 
 
 def _number(value: float) -> str:

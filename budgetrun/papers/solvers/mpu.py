@@ -260,12 +260,10 @@ class _Run:
         dual = self.counts / scale
         # The part of the constant feature, in either form.
         bias = 0.0 if solver.rho is None else solver.rho**2 * math.fsum(dual * self.y)
+        weights = self.a[: self.d] / scale if self.linear else None
         objective = self.objective()
-        weights = None
-        if self.linear:
-            weights = self.a[: self.d] / scale
-            if not solver.hard_margin:
-                objective = base.objective(self.X, self.y, self.a / scale, solver.C)
+        if self.linear and not solver.hard_margin:
+            objective = base.objective(self.X, self.y, self.a / scale, solver.C)
         return base.Solution(
             weights=weights,
             dual=dual,

@@ -129,8 +129,8 @@ def find(
     trained: dict[str, list[_Trained]] = {}
     for task, labels in tasks.items():
         # A row of signs for each machine: the labels, or each class against the others.
-        of_classes = None if n_classes is None else np.arange(n_classes)[:, None] == labels[rows]
-        signs = labels[rows][None].astype(np.float64) if of_classes is None else np.where(of_classes, 1.0, -1.0)
+        classes = 1 if n_classes is None else np.arange(n_classes)[:, None]
+        signs = np.where(classes == labels[None, rows], 1.0, -1.0)
         duals = machines(K, signs, PENALTIES)
         pairs = zip(PENALTIES, duals, strict=True)
         trained[task] = [_Trained(f"C = {C:g}", dual[None] * signs, T) for C, dual in pairs]

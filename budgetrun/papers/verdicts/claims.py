@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
-from budgetrun.base.params.expressions import Condition
+from budgetrun.base.params import Condition
 from budgetrun.config.problems import Checker, Values, ValueType, allowed_names, unknown_key, value_types
 from budgetrun.config.report import check_formula, read_numbers
 from budgetrun.config.schema import FileName, Label, NumberSpec, Text

@@ -13,7 +13,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
 from budgetrun.base.grid import Cell, Grid
-from budgetrun.base.params.expressions import Condition
+from budgetrun.base.params import Condition
 from budgetrun.config.schema import Label
 from budgetrun.papers.verdicts.claims import Claim, Paper, load_claims
 from budgetrun.results import plotting

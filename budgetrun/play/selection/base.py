@@ -323,11 +323,9 @@ class Selection:
     def _drop(self, dropped: np.ndarray) -> None:
         """Drop candidates for good, with all that only they hold."""
         for group, places in zip(self._groups, self._places, strict=True):
-            out = {at for at, i in enumerate(places) if dropped[i]}
-            for at in out:
+            if out := {at for at, i in enumerate(places) if dropped[i]}:
                 for name in self._before:
-                    self._before[name] += getattr(group.members[at].count, name)
-            if out:
+                    self._before[name] += sum(getattr(group.members[at].count, name) for at in out)
                 group.drop(out)
 
     def score(self, X: Rows) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.params.expressions import Formula
+from budgetrun.base.params import Formula
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
 from budgetrun.config.report import IN_BRACES
 from budgetrun.config.schema import Label, NumberSpec

@@ -19,8 +19,6 @@ from budgetrun.results.report.layout import NONE, Cell, Listing, Table
 from budgetrun.results.report.numbers import NO_BUDGET, Place
 
 NO_EXPLANATION = "no explanation recorded"
-EXPLANATIONS = "What was found"
-READINGS = "All readings side by side"
 
 
 def csv(table: Table | Listing) -> str:
@@ -83,7 +81,7 @@ def md(table: Table | Listing) -> str:
     parts += map(grid.markdown, table.main.grids())
     parts.append("\n".join(f"- {markdown_text(note)}" for note in table.notes))
     if table.main is not table:
-        parts += [f"## {READINGS}", *(grid.markdown(block, "###") for block in table.grids())]
+        parts += ["## All readings side by side", *(grid.markdown(block, "###") for block in table.grids())]
     if "relative" in table.shows:
         parts += [f"## Relative to {markdown_text(table.reference)}", markdown_text(table.relative_caption)]
         parts += [grid.markdown(block, "###") for block in table.grids(table.ratio)]
@@ -92,7 +90,7 @@ def md(table: Table | Listing) -> str:
         parts += [f"## {table.outside_title}", "\n".join(items) or "None."]
     if table.explanations:
         numbered = (f"{i}. {markdown_text(text)}" for i, text in enumerate(table.explanations, start=1))
-        parts += [f"{EXPLANATIONS}:", "\n".join(numbered)]
+        parts += ["What was found:", "\n".join(numbered)]
     return _joined(parts)
 
 
@@ -114,7 +112,7 @@ def tex(table: Table | Listing) -> str:
         items = [f"{latex_text(text)}. {see or unexplained}" for text, see in table.outside_words()]
         parts.append(rf"\paragraph{{{latex_text(table.outside_title)}}}" + "\n" + _tex_list("itemize", items))
     if table.explanations:
-        parts.append(f"{EXPLANATIONS}:\n" + _tex_list("enumerate", map(latex_text, table.explanations)))
+        parts.append("What was found:\n" + _tex_list("enumerate", map(latex_text, table.explanations)))
     return _joined(parts)
 
 
@@ -128,8 +126,7 @@ def html(table: Table | Listing | Grid, label: str = "", style: str = "sorted") 
         return grid.html(table, label, style)
     if isinstance(table, Listing):
         return grid.html(table.grid, table.title)
-    words = {"no_explanation": NO_EXPLANATION, "explanations": EXPLANATIONS, "readings": READINGS}
-    return Markup(template("table.html.jinja").render(table=table, **words))
+    return Markup(template("table.html.jinja").render(table=table, no_explanation=NO_EXPLANATION))
 
 
 def template(name: str) -> Template:

@@ -130,13 +130,8 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     of_place = by_stream.groupby(place.groupby(stream).first())
     by_seed = runs.groupby([place, runs["seed"]])["shown"].mean().groupby(level=0)
     own = runs.groupby(place)
-    table = own.agg(
-        minimum=("shown", "min"),
-        maximum=("shown", "max"),
-        n_runs=("shown", "size"),
-        budget=("budget", "mean"),
-        support_size=("support_size", "mean"),
-    )
+    table = pd.DataFrame({"minimum": own["shown"].min(), "maximum": own["shown"].max(), "n_runs": own.size()})
+    table = table.assign(budget=own["budget"].mean(), support_size=own["support_size"].mean())
     # Numpy's mean: that of pandas differs in the last bit, on which the rounding of 25.335 depends.
     table["mean"] = [by_stream.to_numpy()[streams].mean() for streams in of_place.indices.values()]
     table = table.assign(sd=of_place.std(), n_streams=of_place.size())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -154,16 +154,11 @@ class _Rows:
         return [Block(titles[budget], "dataset", own) for budget, own in rows_of.items()]
 
     @cached_property
-    def _own(self) -> Container[str]:
-        """The labels of the datasets that are the user's own."""
-        return {dataset.label for dataset in self.results.config.datasets if dataset.path is not None}
-
-    @cached_property
     def _places(self) -> dict[tuple[str, str], list[Place]]:
-        places = defaultdict(list)
+        places: dict[tuple[str, str], list[Place]] = {}
         for place in self.ran:
-            places[place.dataset, place.label].append(place)
-        return dict(places)
+            places.setdefault(place[:2], []).append(place)
+        return places
 
     def _of_row(self, row: str) -> list[Place]:
         return [place for column in self.columns for place in self._places.get((row, column), [])]
@@ -203,7 +198,8 @@ class _Rows:
         text, number = f"mean B {sum(means) / len(means):,.0f}" if means else "", None
         if means and max(means) > 1.01 * min(means):
             text = f"mean B {min(means):,.0f} to {max(means):,.0f}"
-        if row in self._own and budget != NO_BUDGET and len(set(means)) == 1 and all(m.n_streams == 1 for m in ran):
+        own = any(spec.label == row and spec.path is not None for spec in self.results.config.datasets)
+        if own and budget != NO_BUDGET and len(set(means)) == 1 and all(m.n_streams == 1 for m in ran):
             number = int(means[0])
             text = f"B {number:,}"
         return Row(header, setting, text if budget.kind == "fraction" else "", cells, number)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
-from budgetrun.config.published import report_of
+from budgetrun.config.report import report_of
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
 from budgetrun.results.store.files import AGAIN, COLUMNS, MANIFEST, advice, read_manifest, read_table
 from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
@@ -372,7 +372,7 @@ def _present(order: list[str], found: Iterable[str]) -> list[str]:
 def _failure(run: dict[Any, Any]) -> Failure:
     what = [*(str(run[key]) for key in ("dataset", "label") if run[key]), *run["setting"].items]
     for key in ("task", "repetition", "seed", "budget", "budget_fraction"):
-        value = run[key]
-        if value == value and value != "-":
-            what.append(f"{key.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{key} {value}")
+        if run[key] == run[key] and run[key] != "-":
+            value = f"{run[key]:g}" if isinstance(run[key], float) else run[key]
+            what.append(f"{key.replace('_', ' ')} {value}")
     return Failure(", ".join(what), run["error"] or "no reason recorded")

@@ -133,7 +133,10 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     problem = problem_of(choices.task)
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
     algorithms, labels = map(list, zip(*(_completed(entry, request, problem) for entry in algorithms), strict=True))
-    rules = [_rule(text) for text in request.select]
+    rules = [_parsed(text, "--select", "rule") for text in request.select]
+    for text, rule in zip(request.select, rules, strict=True):
+        if rule.keys() & {"of", "label"}:
+            raise InputError(f"--select {text}: a rule follows all learners here; write a config for of and label")
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
         dataset["label_column"] = choices.label_column
@@ -175,14 +178,6 @@ def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[
     fits = [limit is None or (n_rows is not None and n_rows <= limit) for limit in most]
     kept = [entry for entry, good in zip(every, fits, strict=True) if good]
     return kept, [entry["name"] for entry, good in zip(every, fits, strict=True) if not good]
-
-
-def _rule(text: str) -> dict[str, Any]:
-    """Return the entry of a config for a rule of selection, which follows all learners."""
-    entry = _parsed(text, "--select", "rule")
-    if entry.keys() & {"of", "label"}:
-        raise InputError(f"--select {text}: a rule follows all learners here; write a config for of and label")
-    return entry
 
 
 def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dict[str, Any]:
@@ -229,7 +224,8 @@ def _report(
 ) -> dict[str, Any]:
     name = request.title
     with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
-    budgets = {budget for entry in algorithms for budget in _listed(entry.get("budget"))}
+    listed = [entry["budget"] for entry in algorithms if entry.get("budget") is not None]
+    budgets = {budget for one in listed for budget in (one if isinstance(one, list) else [one])}
     # Lines of all budgets would be too many.
     middle = sorted(budgets)[len(budgets) // 2] if len(budgets) > 1 else None
     shown = f" (B = {middle:,})" if middle else ""
@@ -265,10 +261,6 @@ def _capitalised(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _listed(budget: Any) -> list[int]:
-    return budget if isinstance(budget, list) else [] if budget is None else [budget]
-
-
 # -- choices from the first rows ------------------------------------------------------------------------------------
 
 
@@ -301,7 +293,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         if largest <= 1:
             why = f"no value of the first {first.shape[0]:,} rows is beyond -1 and 1"
         said.append(f"Scale: {scale}, because {why}.")
-    gammas = tuple(_gamma(text) for text in request.gamma)
+    gammas = tuple(map(_gamma, request.gamma))
     median = None
     if AUTO in gammas:
         try:

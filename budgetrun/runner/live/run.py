@@ -287,22 +287,18 @@ class _Run:
             say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
         if session.rounds:
-            self._finish()
+            if self.state.n_rounds not in (None, session.rounds):
+                raise _is_another(request, self.state)
+            with interrupts.ignored():
+                session.record()
+                self._warn(at_end=True)
+                parts = [*self.state.sha256s, self.table.sha256 or self._digest.hexdigest()]
+                self._write_results(parts)
+                self.report(request.folder)
+                # Only now nothing is left to do.
+                self.state.sha256s, self.state.ended = parts if self._in_parts else [], True
+                self._save()
         return code
-
-    def _finish(self) -> None:
-        state = self.state
-        if state.n_rounds not in (None, state.session.rounds):
-            raise _is_another(self.request, state)
-        with interrupts.ignored():
-            state.session.record()
-            self._warn(at_end=True)
-            parts = [*state.sha256s, self.table.sha256 or self._digest.hexdigest()]
-            self._write_results(parts)
-            self.report(self.request.folder)
-            # Only now nothing is left to do.
-            state.sha256s, state.ended = parts if self._in_parts else [], True
-            self._save()
 
     @contextmanager
     def _piece(self) -> Iterator[None]:

@@ -50,7 +50,8 @@ def test_a_caller_who_stops_early_ends_the_thread():
     assert not readers()
 
 
-def test_a_pipe_without_end_gives_what_has_arrived_and_can_be_left():
+def test_a_pipe_without_end_gives_what_has_arrived_and_can_be_left(monkeypatch):
+    monkeypatch.setattr(lines, "HEAD_SECONDS", 0.2)
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as file, os.fdopen(writing, "wb", buffering=0) as source:
         source.write(b"a,y\n" + b"1,0\n2,1\n" * 5000)

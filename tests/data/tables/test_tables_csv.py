@@ -54,25 +54,23 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
             assert [[*hot, float(last)] for hot, (_, _, last) in zip(one_hot, rows, strict=True)] == X
 
 
+FINITE = "a feature is a finite number"
+SKIP = "set missing to skip to leave such rows out"
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("a,y\n1,0\n2,\n", "s.csv:3:2: the label is missing; set missing to skip to leave such rows out"),
-        (
-            "a,y\n1,0\nNA,1\n",
-            "s.csv:3:1: missing value in column 1 (a); set missing to skip to leave such rows out, or to zero to read 0",  # noqa: E501
-        ),
-        ("a,y\n1,0\n2,1\n3,x\n", "s.csv:4:2: 'x' is not a number; a label is a number too"),
-        ("a,y\n1,0\n2,1\n\n3x,1\n", "s.csv:5:1: '3x' is not a number; a feature is a finite number"),
-        ("a,y\n1,0\n\n-inf,1\n", "s.csv:4:1: -inf is not a finite number; a feature is a finite number"),
-        ("a,y\n1,0\n2\n", "s.csv:3:2: 1 columns where the header has 2; all rows have the same length"),
-        (
-            'a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n',
-            "s.csv:4:4: 4 columns where the header has 3; all rows have the same length",
-        ),
-        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', "s.csv:6:1: '?4?' is not a number; a feature is a finite number"),
-        ('a,y\n1,0\n"2,1\n', "s.csv:3: a quotation mark opens a field and is never closed"),
-        ("a,b,y\n1,2,0\n3,nan(4),1\n", "s.csv:3:2: 'nan(4)' is not a number; a feature is a finite number"),
+        ("a,y\n1,0\n2,\n", f"3:2: the label is missing; {SKIP}"),
+        ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {SKIP}, or to zero to read 0"),
+        ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
+        ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
+        ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
+        ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
+        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
+        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
+        ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
+        ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
         ("a,ok,y\n1,yes,0\n1,no,1\n", None),
     ],
 )
@@ -81,7 +79,7 @@ def test_a_fault_is_named_with_its_line_and_column(text, fault):
     if fault is None:
         assert read(table) == ([[1, 1], [1, 0]], [0, 1])
     else:
-        assert message(lambda: list(table.chunks())) == fault
+        assert message(lambda: list(table.chunks())) == f"s.csv:{fault}"
 
 
 def test_a_fault_far_down_has_its_line(tmp_path, monkeypatch):
@@ -119,17 +117,18 @@ def test_dates_and_free_text_are_refused_with_words():
     assert "column 2 (words): it holds text, 99 different values in the first 99 rows" in message(table_of(text).chunks)
 
 
+FEW = "which has few different whole numbers"
+ASK = "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)"
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
         ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
         ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
-        (
-            "0.5,1\n0.7,0\n",
-            "the label is column 2, which has few different whole numbers, and the first column has not",
-        ),
-        ("1,0.5\n0,0.7\n", "the label is column 1, which has few different whole numbers, and the last column has not"),
+        ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
+        ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
     ],
 )
 def test_the_label_is_found_and_said(text, found):
@@ -139,10 +138,7 @@ def test_the_label_is_found_and_said(text, found):
 @pytest.mark.parametrize(
     ("label", "told"),
     [
-        (
-            None,
-            "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)",
-        ),
+        (None, ASK),
         ("q", "label: no column 'q'; its columns are u v w"),
         (4, "label: no column 4; columns count from 1 to 3"),
         (0, "label: no column 0; columns count from 1 to 3"),

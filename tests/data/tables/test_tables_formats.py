@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -19,17 +20,11 @@ from pyarrow import feather, ipc, parquet
 from budgetrun.data.tables import open_table
 from budgetrun.kernels import Gaussian, Polynomial
 
-FRAME = pd.DataFrame(
-    {
-        "age": [31.0, 25.0, 44.5, 19.0],
-        "city": ["Rome", "Paris, F", "Rome", "Oslo"],
-        "ok": [True, False, True, True],
-        "label": ["spam", "ham", "spam", "eggs"],
-    }
-)
+Y = ["spam", "ham", "spam", "eggs"]
+CITIES = ["Rome", "Paris, F", "Rome", "Oslo"]
+FRAME = pd.DataFrame({"age": [31.0, 25.0, 44.5, 19.0], "city": CITIES, "ok": [True, False, True, True], "label": Y})
 FEATURES = ["age", "city=Oslo", "city=Paris, F", "city=Rome", "ok"]
 X = [[31, 0, 0, 1, 1], [25, 0, 1, 0, 0], [44.5, 0, 0, 1, 1], [19, 1, 0, 0, 1]]
-Y = ["spam", "ham", "spam", "eggs"]
 CSV = FRAME.to_csv(index=False)
 JSON = "".join(json.dumps(row) + "\n" for row in FRAME.to_dict("records"))
 
@@ -90,13 +85,8 @@ def test_every_format_gives_the_same_table(tmp_path, kind):
     assert table.classes == ("eggs", "ham", "spam")
     for n_rows in (1, 7, 4096):
         assert read(table, n_rows) == (X, Y)
-    assert len(table.sha256) == 64
-
-
-def test_a_checksum_is_that_of_the_decompressed_content(tmp_path):
-    tables = [open_table(write(tmp_path / f"t.{kind}")) for kind in ("csv", "csv.gz", "csv.xz")]
-    assert len({tuple(map(str, read(table))) for table in tables}) == 1
-    assert len({table.sha256 for table in tables}) == 1
+    plain = write(tmp_path / f"t.{kind.removesuffix('.gz').removesuffix('.bz2').removesuffix('.xz')}")
+    assert table.sha256 == hashlib.sha256(plain.read_bytes()).hexdigest()
 
 
 @pytest.mark.parametrize("kind", [*KINDS[:10], "arrow"])
@@ -133,14 +123,13 @@ def test_json_lines_with_values_of_several_types(monkeypatch):
     ids=["pandas", "polars", "lazy", "arrow"],
 )
 def test_data_frames_need_no_file(frame):
-    table = open_table(frame)
-    assert read(table) == (X, Y)
+    sums = set()
+    for n_rows in (4096, 3, 1):
+        table = open_table(frame)
+        assert read(table, n_rows) == (X, Y)
+        sums.add(table.sha256)
     assert table.features == FEATURES
-    first = table.sha256
-    assert read(open_table(frame), 3) == (X, Y)
-    table = open_table(frame)
-    read(table, 1)
-    assert table.sha256 == first
+    assert len(sums) == 1
 
 
 def test_pairs_of_examples_and_labels():

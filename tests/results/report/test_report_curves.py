@@ -37,7 +37,8 @@ def figure_of(folder):
 
 
 def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
-    write_figures(plain(tmp_path))
+    folder = plain(tmp_path, ROUNDS | {"lines": ["rbp", "projectron", "cks"]})
+    write_report(folder)
     assert list(drawing.lines) == ["rbp", "projectron", "perceptron"]
     ((xs, ys),) = drawing.lines["perceptron"]
     assert xs[-1] == 10000
@@ -47,6 +48,17 @@ def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
     assert rbp == pytest.approx(np.full(len(rbp), 20.5))
     ((_, low, high),) = drawing.bands
     assert (low, high) == (pytest.approx(np.full(len(low), 10)), pytest.approx(np.full(len(low), 12)))
+    # Marks lie on the curve.
+    recorded = np.load(next((folder / "curves").glob("*.npz")))["rounds"]
+    assert set(recorded[recorded >= 20]) <= set(xs)
+    assert len(xs) == np.sum(recorded >= 20) + 9
+    alt, caption = figure_of(folder)
+    ends = "rbp: 20.50% at the end. projectron: 8.00% at the end. perceptron: 11.00% at the end."
+    assert alt == f"Online error against the number of rounds on one. {ends}"
+    assert "against the number of rounds, mean over 3 repetitions (rbp: 2 seeds per repetition)." in caption
+    assert "Shaded: one standard deviation over the 3 repetitions." in caption
+    assert "The frame leaves out what lies above or below it in the first 200 rounds" in caption
+    assert "No finished run of cks." in caption
 
 
 def test_support_size_grows_over_rounds(tmp_path, drawing):
@@ -58,19 +70,6 @@ def test_support_size_grows_over_rounds(tmp_path, drawing):
     assert alt.startswith("Size of the support set against the number of rounds on one. rbp: 50.0 at the end.")
     assert "Size of the support set on one against the number of rounds, mean over 3 repetitions" in caption
     assert "frame" not in caption
-
-
-def test_words_about_rounds(tmp_path):
-    folder = plain(tmp_path, ROUNDS | {"lines": ["rbp", "cks"]})
-    write_report(folder)
-    alt, caption = figure_of(folder)
-    assert alt == (
-        "Online error against the number of rounds on one. rbp: 20.50% at the end. perceptron: 11.00% at the end."
-    )
-    assert "against the number of rounds, mean over 3 repetitions (rbp: 2 seeds per repetition)." in caption
-    assert "Shaded: one standard deviation over the 3 repetitions." in caption
-    assert "The frame leaves out what lies above or below it in the first 200 rounds" in caption
-    assert "No finished run of cks." in caption
 
 
 def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing):
@@ -91,15 +90,6 @@ def test_rounds_are_logarithmic_only_where_asked(tmp_path, monkeypatch, log):
     monkeypatch.setattr(matplotlib.axes.Axes, "set_xscale", patched)
     write_figures(plain(tmp_path, ROUNDS | {"log_x": log}))
     assert scales == (["log"] if log else [])
-
-
-def test_marks_lie_on_the_curve(tmp_path, drawing):
-    folder = plain(tmp_path)
-    write_figures(folder)
-    recorded = np.load(next((folder / "curves").glob("*.npz")))["rounds"]
-    ((xs, _),) = drawing.lines["perceptron"]
-    assert set(recorded[recorded >= 20]) <= set(xs)
-    assert len(xs) == np.sum(recorded >= 20) + 9
 
 
 def test_without_curves_the_figure_is_left_out_and_said(tmp_path):
@@ -153,8 +143,9 @@ def swept(tmp_path, *figures):
     return build(tmp_path / "r", swept_rows(), report={"figures": list(figures)}, algorithms=SWEPT)
 
 
-def test_support_figure(tmp_path, drawing):
-    write_figures(swept(tmp_path, SUPPORT))
+def test_support_figure(tmp_path, drawing, drawn):
+    folder = swept(tmp_path, SUPPORT)
+    write_report(folder)
     curves = drawing.lines["projectron++"] + drawing.lines["_"]
     assert [xs for xs, _ in curves] == [[400 + 10 * r, 600 + 10 * r, 800 + 10 * r] for r in range(3)]
     assert [ys for _, ys in curves] == [pytest.approx([10 + r, 9 + r, 8 + r]) for r in range(3)]
@@ -163,11 +154,9 @@ def test_support_figure(tmp_path, drawing):
     assert yerr == pytest.approx([1, 1, 1])
     assert drawing.bars["perceptron"] == ([1100], pytest.approx([11]), pytest.approx([100]), pytest.approx([1]))
     assert drawing.looks["perceptron"] == {("black", "o")}
-
-
-def test_words_about_support(tmp_path):
-    folder = swept(tmp_path, SUPPORT)
-    write_report(folder)
+    # Each label stands once in the legend.
+    text = (folder / "figures" / "s.svg").read_text(encoding="utf-8")
+    assert [text.count(f">{label}</text>") for label in ("projectron++", "rbp", "perceptron")] == [1, 1, 1]
     alt, caption = figure_of(folder)
     assert alt == (
         "Online error against the size of the support set on one. projectron++: 11.00% with 410 examples to 9.00% with "
@@ -181,13 +170,6 @@ def test_words_about_support(tmp_path):
         "Bars of perceptron: one standard deviation of both over the repetitions.",
     ):
         assert words in caption
-
-
-def test_each_label_stands_once_in_the_legend_of_a_support_figure(tmp_path, drawn):
-    folder = swept(tmp_path, SUPPORT)
-    write_figures(folder)
-    text = (folder / "figures" / "s.svg").read_text(encoding="utf-8")
-    assert [text.count(f">{label}</text>") for label in ("projectron++", "rbp", "perceptron")] == [1, 1, 1]
 
 
 def test_test_errors_of_those_that_have_one(tmp_path, drawing):

@@ -83,10 +83,9 @@ def test_files_of_seconds(tmp_path):
 
 
 def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path):
-    folder = folder_of(tmp_path, "test_error")
-    markdown = written_file(folder, "tables/t.md")
-    assert "Only learners that never drop an example have an averaged hypothesis of bounded size." in markdown
-    assert "(mean B 810)" in markdown
+    table = table_of(folder_of(tmp_path, "test_error"))
+    assert "Only learners that never drop an example have an averaged hypothesis of bounded size." in table.notes
+    assert table.blocks[0].rows[0].full_label == "one, eta=0.05 (mean B 810)"
 
 
 def test_ratios_work_for_any_quantity(tmp_path):

@@ -5,10 +5,11 @@ import io
 import math
 
 import pytest
-from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, table_of, write_report, written_file
+from fake_results import ETAS, SWEPT, build, failed, run, summary, swept_rows, table_of, write_report
 
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import listings
+from budgetrun.results.report.formats import tex
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, Published, measure
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
@@ -179,9 +180,7 @@ def test_files_and_page_and_summary_name_the_setting_of_each_cell(tmp_path):
 
 def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
     rows = [run("one", "a_b", 9, budget=b, setting={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
-    folder = build(tmp_path / "r", rows)
-    latex = written_file(folder, "tables/online_error.tex")
-    assert "$B = 5$, eta=1 & 9.00" in latex
+    assert "$B = 5$, eta=1 & 9.00" in tex(table_of(build(tmp_path / "r", rows)))
 
 
 def test_costs_are_summed_over_settings(tmp_path):

@@ -214,6 +214,7 @@ def test_report_of_several_folders_writes_an_index(tmp_path):
 SMALL = ("ahpatron_table5", "mpu_table1", "mpu_table2", "projectron_fig7")
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("name", SMALL)
 def test_committed_pages_and_index_have_the_verdicts_of_their_runs(name):
     folder = TOP / "results" / name
