@@ -37,7 +37,7 @@ def _not_a_device(name: str) -> str:
 
 
 _MOST_LETTERS = 100
-# A gamma that the data decide on: see `budgetrun.data.median`.
+# A gamma that the data decide on: see `budgetrun.data.streams`.
 AUTO = "auto"
 # The most runs of a config: a plan of so many takes about 1.5 GB.
 MOST_RUNS = 2_000_000

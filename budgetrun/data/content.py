@@ -8,11 +8,12 @@ import io
 import lzma
 import math
 import os
+import re
 import select
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -36,6 +37,8 @@ DECOMPRESS: dict[str, Callable[[], Any]] = {
 # Between and after streams, zero bytes may follow in multiples of this; formats that are not here allow none.
 _PADDING = {".gz": 1, ".xz": 4}
 _BROKEN = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _READ_BYTES = 1 << 16
 # The time after which a pipe without new bytes is reported, and the most time for its first rows to arrive.
 TICK_SECONDS = 0.1
@@ -91,10 +94,10 @@ def read_content(path: Path) -> bytes:
     """
     content = io.BytesIO()
     for piece in pieces(path):
-        limits.check(content.tell() + len(piece), shown(path), "its content")
+        limits.check(content.tell() + len(piece), shown_path(path), "its content")
         content.write(piece)
     if not content.tell():
-        raise InputError(f"{shown(path)}: the file is empty")
+        raise InputError(f"{shown_path(path)}: the file is empty")
     return content.getvalue()
 
 
@@ -108,7 +111,7 @@ def pieces(path: Path) -> Iterator[bytes]:
         except OSError as error:
             raise _unreadable(path, error) from error
         if Stamp.of(path, file.fileno()) != before:
-            raise InputError(f"{shown(path)}: {_CHANGED}")
+            raise InputError(f"{shown_path(path)}: {_CHANGED}")
 
 
 @lru_cache(maxsize=256)
@@ -121,14 +124,14 @@ def hashed(stamp: Stamp) -> tuple[str, int]:
     return hashlib.sha256(content).hexdigest(), len(content)
 
 
-def shown(path: Path) -> str:
+def shown_path(path: Path) -> str:
     """Return a path for a message, on one line whatever its name."""
     return printable(str(path)).replace("\n", "\\n")
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     reason = error.strerror if isinstance(error, OSError) else str(error)
-    return InputError(f"{shown(path)}: cannot be read: {reason}")
+    return InputError(f"{shown_path(path)}: cannot be read: {reason}")
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -139,7 +142,7 @@ def _opened(path: Path) -> BinaryIO:
         raise _unreadable(path, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise InputError(f"{shown(path)}: not a regular file; copy the data into a file first")
+        raise InputError(f"{shown_path(path)}: not a regular file; copy the data into a file first")
     return open(descriptor, "rb")
 
 
@@ -176,7 +179,7 @@ def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
     except _BROKEN as error:
         after = f", after {n_streams} whole streams" if n_streams else ""
         raise InputError(
-            f"{shown(path)}: truncated or corrupt {suffix} file ({error}{after}); replace it with a whole copy"
+            f"{shown_path(path)}: truncated or corrupt {suffix} file ({error}{after}); replace it with a whole copy"
         ) from error
 
 
@@ -234,7 +237,7 @@ class File(Origin):
     """A regular file, which may be compressed (.gz, .bz2, .xz)."""
 
     def __init__(self, path: Path, name: str | None = None) -> None:
-        self.path, self.name = path, name or shown(path)
+        self.path, self.name = path, name or shown_path(path)
         self.stamp = Stamp.of(path)
 
     def unchanged(self) -> None:
@@ -399,3 +402,38 @@ def _normal(text: bytes, first: bool) -> bytes:
 
 def _ended(text: bytes) -> bytes:
     return text if text.endswith(b"\n") else text + b"\n"
+
+
+def count_lines(content: bytes) -> int:
+    """Return the number of lines; the last one need not end in ``\\n``."""
+    return content.count(b"\n") + (not content.endswith(b"\n"))
+
+
+def number_fault(token: str) -> str | None:
+    """Say why a token is not a finite decimal number, or return None if it is one."""
+    if _NUMBER.fullmatch(token):
+        return None if math.isfinite(float(token)) else f"{clipped(token)} is too large for a float64"
+    if _NOT_FINITE.fullmatch(token):
+        return f"{token} is not a finite number"
+    return f"{shown(token)} is not a number"
+
+
+def is_text(token: str) -> bool:
+    """Return True if a token is not a number, not even an infinite one."""
+    return (number_fault(token) or "").endswith("is not a number")
+
+
+def shown(token: str) -> str:
+    """Return a token quoted for a message, shortened if it is long."""
+    return repr(clipped(token))
+
+
+def clipped(token: str, most: int = 40) -> str:
+    """Return a token for a message, shortened if it is longer than ``most``."""
+    return token if len(token) <= most else token[: most - 3] + "..."
+
+
+def listed(labels: Sequence[Any]) -> str:
+    """Return labels for a message, at most 20 of them."""
+    shown = " ".join(clipped(str(label), 20) for label in labels[:20])
+    return shown + (" ..." if len(labels) > 20 else "")

@@ -17,14 +17,13 @@ from budgetrun.base.problem import problem_of
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import File, Held, Origin, Stamp, hashed, read_content, shown
+from budgetrun.data.content import File, Held, Origin, Stamp, hashed, listed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, reader_of
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
-from budgetrun.data.text import listed
 from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
         raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
     if not is_file(path):
         raise InputError(
-            f"{where}: {key}: no file {shown(path)}; give a path from the config's folder, or an absolute one"
+            f"{where}: {key}: no file {shown_path(path)}; give a path from the config's folder, or an absolute one"
         )
     return _load_own(Stamp.of(path), own or Own(), None if like is None else Stamp.of(like))
 
@@ -153,7 +152,7 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
 @lru_cache(maxsize=2)
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
     card = card_named(name)
-    where = " and ".join(shown(stamp.path) for stamp in stamps)
+    where = " and ".join(shown_path(stamp.path) for stamp in stamps)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
     for file, stamp in zip(card.files_of(parts), stamps, strict=True):
@@ -195,7 +194,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     if reader is None or name in ("csv", "jsonl"):
         # The very bytes that are hashed here are parsed below.
         content = read_content(path)
-        origin, n_bytes = Held(content, shown(path)), len(content)
+        origin, n_bytes = Held(content, shown_path(path)), len(content)
     if reader is None:
         layout = Layout(first_index=None if other is None else other.first_index)
         examples = formats.all_formats()[name].read([Content(content, origin.name)], layout)

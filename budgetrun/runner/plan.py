@@ -219,9 +219,9 @@ def _info(
         return info
     if known is not None and known.median_gamma is not None and known.sha256 == info.sha256:
         return replace(info, median_gamma=known.median_gamma)
-    from budgetrun.data.median import of_stream
+    from budgetrun.data.streams import auto_gamma
 
-    return replace(info, median_gamma=of_stream(dataset, config.seed, data_dir, info.sha256))
+    return replace(info, median_gamma=auto_gamma(dataset, config.seed, data_dir, info.sha256))
 
 
 def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[RunSpec]:

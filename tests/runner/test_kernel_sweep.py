@@ -15,7 +15,7 @@ from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import parameters
 from budgetrun.data import open_stream
-from budgetrun.data.median import ROUNDS, median_gamma
+from budgetrun.data.streams import ROUNDS, median_gamma
 from budgetrun.kernels import Gaussian, registry
 from budgetrun.kernels.kinds import as_whole
 from budgetrun.learners import BASES
@@ -124,7 +124,7 @@ def test_a_sweep_over_gamma_from_plan_to_page(tmp_path, capsys, monkeypatch):
     with (folder / "bounds.csv").open(newline="") as file:
         assert {row["setting"] for row in csv.DictReader(file)} == {"gamma=0.01", "gamma=auto"}
     # Nothing is computed from the data again.
-    monkeypatch.setattr("budgetrun.data.median.of_stream", lambda *_: 1 / 0)
+    monkeypatch.setattr("budgetrun.data.streams.auto_gamma", lambda *_: 1 / 0)
     assert run(capsys, "status", "results/small")[1] == "results/small: 32 of 32 runs finished\n"
 
 

@@ -12,12 +12,21 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
 from budgetrun.data import limits
-from budgetrun.data.content import Held, Lines, Origin, head_lines, line_blocks
+from budgetrun.data.content import (
+    Held,
+    Lines,
+    Origin,
+    clipped,
+    count_lines,
+    head_lines,
+    line_blocks,
+    number_fault,
+    shown,
+)
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import check_distinct
 from budgetrun.data.tables.encode import is_sparse
 from budgetrun.data.tables.reader import LABEL, Batch, Reader, Vectors
-from budgetrun.data.text import clipped, count_lines, number_fault, shown
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -158,10 +167,12 @@ def assembled(
 def parse_lines(block: bytes, number: int, where: str, first_index: int, n_features: int | None) -> Parsed:
     """Return the content of whole lines, of which the first has a number; indices as written. See `parse_libsvm`."""
     last = _MAX_INDEX if n_features is None else n_features - 1 + first_index
-    parsed = _parse(block, first_index, last)
-    if parsed is None:
-        raise InputError(_first_fault(block, where, number, first_index, last))
-    return parsed
+    if (parsed := _parse(block, first_index, last)) is not None:
+        return parsed
+    for at, line in enumerate(block[:-1].split(b"\n"), start=number):
+        if fault := _line_fault(line.decode("utf-8", errors="replace"), first_index, last):
+            raise InputError(f"{where}:{at}: {fault}")
+    raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
 
 
 def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
@@ -211,13 +222,6 @@ def _numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
         except (ValueError, DeprecationWarning):
             return None
     return numbers if len(numbers) == n_numbers and np.isfinite(numbers).all() else None
-
-
-def _first_fault(block: bytes, where: str, first: int, first_index: int, last_index: int) -> str:
-    for number, line in enumerate(block[:-1].split(b"\n"), start=first):
-        if fault := _line_fault(line.decode("utf-8", errors="replace"), first_index, last_index):
-            return f"{where}:{number}: {fault}"
-    raise AssertionError(f"{where}: the fast and the slow LIBSVM reader disagree")
 
 
 def _line_fault(line: str, first_index: int, last_index: int) -> str | None:

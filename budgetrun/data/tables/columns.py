@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.cards import Label
-from budgetrun.data.text import is_text, listed
+from budgetrun.data.content import is_text, listed
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
 # Text that means a missing value.

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.content import HEAD_ROWS, Lines, Origin, head_lines, line_blocks
+from budgetrun.data.content import HEAD_ROWS, Lines, Origin, clipped, head_lines, line_blocks, shown
 from budgetrun.data.tables.columns import MISSING, Sample
 from budgetrun.data.tables.reader import Batch, Fault, Reader, length_faults
-from budgetrun.data.text import clipped, shown
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 

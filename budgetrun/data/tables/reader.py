@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.content import Held, Origin
+from budgetrun.data.content import Held, Origin, count_lines
 from budgetrun.data.tables.columns import Column, Sample, check_distinct
-from budgetrun.data.text import count_lines
 from budgetrun.kernels.kinds import Matrix
 
 

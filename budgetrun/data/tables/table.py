@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from budgetrun.base.errors import InputError
 from budgetrun.data import limits
 from budgetrun.data.cards import Label
+from budgetrun.data.content import is_text
 from budgetrun.data.tables.columns import (
     REFUSED,
     Column,
@@ -32,7 +33,6 @@ from budgetrun.data.tables.columns import (
 )
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
 from budgetrun.data.tables.reader import Fault, Reader, Vectors
-from budgetrun.data.text import is_text
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
@@ -387,7 +387,6 @@ class Digest:
         self._parts = [hashlib.sha256() for _ in range(4)]
 
     def add(self, X: Matrix, y: NDArray[Any]) -> None:
-        """Hash some more examples."""
         arrays = [X]
         if not isinstance(X, np.ndarray):
             arrays = [X.data, X.indices.astype(np.int64), np.diff(X.indptr).astype(np.int64)]

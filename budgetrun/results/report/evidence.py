@@ -53,14 +53,8 @@ class Evidence:
     def number(self, spec: NumberSpec, case: dict[str, Label], known: dict[str, Number], where: str) -> Number:
         """Return a number in one case of a claim, or for a text.
 
-        Parameters
-        ----------
-        case : dict
-            Selector -> value, for those that the number does not give itself.
-        known : dict
-            The numbers that a formula may use, by name.
-        where : str
-            The claim and the name of the number, for messages.
+        ``case`` has the selectors that the number does not give itself, ``known`` the numbers that a formula may use,
+        by name, and ``where`` is the claim and the name of the number, for messages.
 
         Raises
         ------

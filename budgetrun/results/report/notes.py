@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import FractionBudget, value_text
-from budgetrun.data.median import ROUNDS
+from budgetrun.data.streams import ROUNDS
 from budgetrun.learners.one_vs_rest import is_one_vs_rest
 from budgetrun.results.report.layout import Table
 from budgetrun.results.store import optimum

@@ -162,11 +162,6 @@ class Results:
 def load(folder: Path) -> Results:
     """Read and check a results folder; control characters in its texts become their escapes.
 
-    Parameters
-    ----------
-    folder : Path
-        Holds ``manifest.json`` and ``runs.csv`` or ``runs.csv.gz``.
-
     Raises
     ------
     InputError

@@ -15,7 +15,7 @@ from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, probl
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.config.schema import AUTO
-from budgetrun.data.median import ROUNDS, median_gamma
+from budgetrun.data.streams import ROUNDS, median_gamma
 from budgetrun.data.tables.encode import Missing
 from budgetrun.results.plotting import slug
 from budgetrun.runner.live.kept import scaler

@@ -21,12 +21,11 @@ from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
-from budgetrun.data.content import Stamp
+from budgetrun.data.content import Stamp, clipped
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
-from budgetrun.data.text import clipped
 from budgetrun.kernels import compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session

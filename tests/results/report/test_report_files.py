@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 import matplotlib.axes
 import pytest
 from fake_results import (
-    EXPECTED,
     REPORT,
     build,
     failed,
@@ -257,16 +256,12 @@ def test_summary(reported, monkeypatch):
     assert f"page     {reported / 'report.html'}" in lines
 
 
-def test_summary_before_a_report_says_what_to_type(paper):
-    assert f"To make the page, type: budgetrun report {paper}" in summary(paper)
-
-
-def test_summary_fits_the_terminal(reported, monkeypatch):
+def test_summary_fits_the_terminal_and_before_a_report_says_what_to_type(paper, monkeypatch):
     monkeypatch.setenv("COLUMNS", "45")
-    text = summary(reported)
+    text = summary(paper)
+    assert f"To make the page, type: budgetrun report {paper}" in text
     assert "B = p/2 (continued)" in text
-    table = text.split("B is the budget")[0]
-    assert max(map(len, table.splitlines())) <= 45
+    assert max(map(len, text.split("B is the budget")[0].splitlines())) <= 45
 
 
 def test_figure_shows_means_band_and_published_numbers(paper, drawing):
@@ -279,16 +274,14 @@ def test_figure_shows_means_band_and_published_numbers(paper, drawing):
 
 def test_a_band_needs_no_line(tmp_path, drawing):
     figure = REPORT["figures"][0] | {"lines": ["cks"]}
-    folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
-    write_figures(folder)
+    write_figures(build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}))
     assert list(drawing.lines) == ["perceptron"]
     assert drawing.bands == [(pytest.approx([550, 1100]), pytest.approx([20, 10]), pytest.approx([22, 12]))]
 
 
 def test_figure_over_fractions(tmp_path, drawing):
     figure = REPORT["figures"][0] | {"x": "budget_fraction"}
-    folder = build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}, expected={"table1": EXPECTED})
-    write_figures(folder)
+    write_figures(build(tmp_path / "r", paper_rows(), report=REPORT | {"figures": [figure]}))
     assert drawing.lines["rbp"][0][0] == [0.5, 1.0]
     assert drawing.lines["perceptron"][0][0] == pytest.approx([1.0])
 
@@ -318,10 +311,7 @@ def test_figure_of_learners_without_a_budget(tmp_path, monkeypatch):
     rows = [run("one", "rbp", 10 - b / 100, budget=b) for b in (5, 50)] + [run("one", "perceptron", 8)]
     figures = [{"name": "f", "dataset": "one", "lines": ["rbp", "perceptron", "cks"]}]
     levels = []
-    axhline = matplotlib.axes.Axes.axhline
-    monkeypatch.setattr(
-        matplotlib.axes.Axes, "axhline", lambda axes, y, **look: levels.append(y) or axhline(axes, y, **look)
-    )
+    monkeypatch.setattr(matplotlib.axes.Axes, "axhline", lambda axes, y, **look: levels.append(y))
     folder = build(tmp_path / "r", rows, report={"figures": figures})
     text = "".join(page_of(folder).text)
     assert levels == [8.0]

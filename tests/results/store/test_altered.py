@@ -84,11 +84,6 @@ def pack(folder):
     path.unlink()
 
 
-def test_the_sum_is_in_the_format_of_sha256sum(folder):
-    sum_of = hashlib.sha256((folder / "runs.csv").read_bytes()).hexdigest()
-    assert (folder / "runs.csv.sha256").read_text() == f"# {N} runs\n{sum_of}  runs.csv\n"
-
-
 @pytest.mark.parametrize(("alter", "packed"), [(truncate, True), (edit, False), (swap, False)])
 def test_reports_and_figures_refuse_an_altered_table_and_status_says_so(folder, capsys, alter, packed):
     alter(folder)
@@ -176,7 +171,9 @@ def test_the_other_folders_are_reported_all_the_same(folder, capsys):
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "# 3 runs\n"])
-def test_a_damaged_sum_is_no_sum_that_fits(folder, text):
+def test_the_sum_is_that_of_sha256sum_and_a_damaged_one_does_not_fit(folder, text):
+    sum_of = hashlib.sha256((folder / "runs.csv").read_bytes()).hexdigest()
+    assert (folder / "runs.csv.sha256").read_text() == f"# {N} runs\n{sum_of}  runs.csv\n"
     (folder / "runs.csv.sha256").write_text(text)
     with pytest.raises(AlteredError):
         load(folder)
