@@ -178,10 +178,7 @@ def run(
     given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
     given["metrics"] = metrics_of(_parts(metrics))
     request = Request(stream, algorithms=algorithms, **given)
-    code = run_stream(request)
-    if (request.folder / "manifest.json").is_file():
-        _report(request.folder)
-    sys.exit(code)
+    sys.exit(run_stream(request, _report))
 
 
 @main.command()
