@@ -15,7 +15,6 @@ from budgetrun.runner import interrupts, verbs
 from budgetrun.runner.verbs import Folder, data_option, for_each, results_option, say
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config
     from budgetrun.data import Card
     from budgetrun.results.report import Report
 
@@ -179,10 +178,7 @@ def run(
     given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
     given["metrics"] = metrics_of(_parts(metrics))
     request = Request(stream, algorithms=algorithms, **given)
-    code = run_stream(request)
-    if (request.folder / "manifest.json").is_file():
-        _report(request.folder)
-    sys.exit(code)
+    sys.exit(run_stream(request, _report))
 
 
 @main.command()
@@ -260,14 +256,24 @@ def status(results: Path) -> None:
 @click.argument("name", required=False, shell_complete=verbs.complete_listed)
 def list_(what: str, name: str | None) -> None:
     """List the available algorithms, kernels, datasets or configs, or show one algorithm or kernel by its NAME."""
-    if name is not None:
-        if what not in ("algorithms", "kernels"):
-            raise InputError(f"list {what} {name}: takes no name; names go with list algorithms and list kernels")
-        from budgetrun.config.catalog import describe
+    if what in ("algorithms", "kernels"):
+        from budgetrun.config import catalog
 
-        say(describe(what, name))
-        return
-    for title, text in _listing(what):
+        if name is not None:
+            say(catalog.describe(what, name))
+            return
+        listed = catalog.lines(what)
+    elif name is not None:
+        raise InputError(f"list {what} {name}: takes no name; names go with list algorithms and list kernels")
+    elif what == "datasets":
+        from budgetrun.data import list_cards
+
+        listed = [(card.name, card.title) for card in list_cards()]
+    else:
+        from budgetrun.config import list_configs
+
+        listed = list_configs()
+    for title, text in listed:
         say(f"{title:<32} {text}")
 
 
@@ -276,6 +282,7 @@ def list_(what: str, name: str | None) -> None:
 def check(configs: tuple[str, ...]) -> None:
     """Check configs and their data, and report every mistake in them; nothing is downloaded."""
     from budgetrun import config as config_module
+    from budgetrun.data.streams import inspect
 
     problems = []
     for name in configs:
@@ -288,7 +295,10 @@ def check(configs: tuple[str, ...]) -> None:
         fewest = f"{counts[0]:,} to " if len(counts) > 1 else ""
         of = f"{fewest}{counted(counts[-1], 'setting')} of {counted(len(loaded.algorithms), 'algorithm')}"
         say(f"{name}: valid; {of} on {counted(len(loaded.datasets), 'dataset')}")
-        problems += _inspect(loaded)
+        for found in map(inspect, loaded.datasets):
+            for line in found.told:
+                say(f"  {line}")
+            problems += found.problems
     if problems:
         raise InputError("\n".join(problems))
 
@@ -349,21 +359,7 @@ def _show_files(card: Card, data_dir: Path | None) -> bool:
 
 
 def _parts(text: str | None) -> tuple[str, ...]:
-    """Return the parts of a list that is written with commas."""
     return tuple(part.strip() for part in (text or "").split(",") if part.strip())
-
-
-def _inspect(config: Config) -> list[str]:
-    """Show the data of a config; return what is wrong with them."""
-    from budgetrun.data.streams import inspect
-
-    problems = []
-    for dataset in config.datasets:
-        found = inspect(dataset)
-        for line in found.told:
-            say(f"  {line}")
-        problems += found.problems
-    return problems
 
 
 def _report(folder: Path) -> Report:
@@ -387,17 +383,3 @@ def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:
             raise InputError(f"--only {text}: must be KEY=VALUE, where KEY is one of {', '.join(ONLY_KEYS)}")
         only.setdefault(key, []).append(value)
     return only
-
-
-def _listing(what: str) -> list[tuple[str, str]]:
-    if what in ("algorithms", "kernels"):
-        from budgetrun.config import catalog
-
-        return catalog.lines(what)
-    if what == "datasets":
-        from budgetrun.data import list_cards
-
-        return [(card.name, card.title) for card in list_cards()]
-    from budgetrun.config import list_configs
-
-    return list_configs()

@@ -215,7 +215,8 @@ class _Model:
 
     def _admit(self, keys: Iterable[Any]) -> None:
         """Give columns to keys that have none. If there is no room, only keys of held examples keep theirs."""
-        if len(self.column_of.keys() | keys) > self._room:
+        # A stream may begin with an example that has no keys.
+        if not self._room or len(self.column_of.keys() | keys) > self._room:
             kept = self._in_use()
             n_keys = max(1, len({*kept, *keys}))
             # A fixed set of keys needs no more columns.

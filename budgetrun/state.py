@@ -29,17 +29,8 @@ from budgetrun.base.moved import class_now
 from budgetrun.engine import REVISION
 
 # The packages and modules whose classes a file may name.
-_PACKAGES = (
-    "engine",
-    "learners",
-    "kernels",
-    "base.params",
-    "base.errors",
-    "estimators",
-    "play",
-    "data.scaling",
-    "runner.live",
-)
+_PACKAGES = {"engine", "learners", "kernels", "base.params", "base.errors", "estimators", "play", "data.scaling"}
+_PACKAGES |= {"runner.live"}
 _FORMAT = "budgetrun state 1"
 # The first version whose files are read.
 _OLDEST = (0, 2)
@@ -238,19 +229,20 @@ class _Reader:
         """Return a value that `_Writer.value` wrote."""
         if written is None or type(written) in (bool, int, str):
             return written
-        kind, *rest = written
-        if kind == "@":
-            if not 0 <= rest[0] < len(self._made):
-                raise ValueError("an item refers to one that is not there yet, or to itself")
-            return self._made[rest[0]]
-        if kind == "float":
-            return float.fromhex(rest[0])
-        if kind == "scalar":
-            return np.frombuffer(bytes.fromhex(rest[1]), _dtype(rest[0]), 1)[0]
-        if kind == "dtype":
-            return _dtype(rest[0])
-        if kind == "class":
-            return _find(rest[0])
+        kind, first, *rest = written
+        match kind:
+            case "@":
+                if not 0 <= first < len(self._made):
+                    raise ValueError("an item refers to one that is not there yet, or to itself")
+                return self._made[first]
+            case "float":
+                return float.fromhex(first)
+            case "scalar":
+                return np.frombuffer(bytes.fromhex(rest[0]), _dtype(first), 1)[0]
+            case "dtype":
+                return _dtype(first)
+            case "class":
+                return _find(first)
         raise ValueError(f"unknown value {kind!r}")
 
     def _values(self, written: list[Any]) -> list[Any]:
@@ -333,7 +325,6 @@ def _is_ours(cls: type) -> bool:
 
 
 def _is_error(cls: type) -> bool:
-    """Return whether a class is one of Python's own errors."""
     return issubclass(cls, BaseException) and cls.__module__ == "builtins"
 
 
@@ -348,7 +339,7 @@ def _find(title: str) -> type[Any]:
     title = f"{module}:{name}"
     inside = module.removeprefix("budgetrun.").split(".")
     ours = module.startswith("budgetrun.") and _PATH.fullmatch(module) and _PATH.fullmatch(name)
-    if module != "builtins" and not (ours and {inside[0], ".".join(inside[:2])} & set(_PACKAGES)):
+    if module != "builtins" and not (ours and {inside[0], ".".join(inside[:2])} & _PACKAGES):
         raise refused
     try:
         found: Any = import_module(module)

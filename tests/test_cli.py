@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -79,25 +80,21 @@ def test_verbs_are_in_the_order_of_a_days_work(command):
     assert (code, err) == (0, "")
     listed = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line.startswith("  ")]
     assert [word for word in listed if word in VERBS] == VERBS
+    assert [command(verb, "--help")[0] for verb in VERBS] == [0] * len(VERBS)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["sweep", "--help"], ["data", "--help"], ["--version"]])
-def test_help_is_quick(arguments):
+def asked(*arguments, **environment):
+    """Run the command in a process of its own; return what it prints, and the heavy modules that it imports."""
     code = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + COMMAND
-    asked = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    given = {"env": {**os.environ, "PYTHONPATH": str(TOP), **environment}, "capture_output": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", code, *arguments], text=True, **given)
     heavy = {"pandas", "matplotlib", "numba", "scipy", "sklearn", "pooch", "numpy", "joblib", "pydantic"}
-    assert not heavy & set(asked.stderr.split())
+    return done.stdout, heavy & set(done.stderr.split())
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help(command, verb):
-    assert command(verb, "--help")[0] == 0
+@pytest.mark.parametrize("arguments", [["sweep", "--help"], ["--version"]])
+def test_help_is_quick(arguments):
+    assert asked(*arguments)[1] == set()
 
 
 # -- a day's work ------------------------------------------------------------------------------------------------------
@@ -116,9 +113,9 @@ def test_a_days_work(command):
     assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 finished, in results/small", "16/16 runs, _ s"]
     assert command("status", "results") == (0, "results/small: 16 of 16 runs finished\n", "")
     code, out, _ = command("plot", "results/small")
-    assert (code, out) == (
+    assert (code, out.split()) == (
         0,
-        "".join(f"results/small/figures/error_noisy_gaussians.{kind}\n" for kind in ("png", "svg")),
+        [f"results/small/figures/error_noisy_gaussians.{kind}" for kind in ("png", "svg")],
     )
     code, out, _ = command("report", "results/small")
     assert code == 0
@@ -129,20 +126,39 @@ def test_a_days_work(command):
     assert out.splitlines()[0] == "small: 16 runs, 0 finished, 16 to do"
 
 
-def test_status_takes_a_config(command, undrawn):
-    path = config(".")
-    command("sweep", path, "--jobs", 1)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with a config and its results, without a report."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr("budgetrun.cli._report", lambda folder: None)
+        with pytest.raises(SystemExit):
+            cli.main(["sweep", str(config(".")), "--jobs", "1"])
+    return folder
+
+
+@pytest.fixture
+def swept(finished, tmp_path, undrawn):
+    """Copy that folder; return the config."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return "small.yaml"
+
+
+def test_status_takes_a_config(command, swept):
     said = (0, "results/small: 16 of 16 runs finished\n", "")
-    assert command("status", path) == command("status", "results/small") == said
+    assert command("status", swept) == command("status", "results/small") == said
     said = "results/quickstart: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n"
     assert command("status", "quickstart") == (2, "", said)
 
 
-def test_every_config_algorithm_and_kernel_has_a_line(command):
-    for what in ("configs", "algorithms", "kernels", "datasets"):
-        lines = command("list", what)[1].splitlines()
-        assert lines
-        assert all(len(line.split(None, 1)) == 2 for line in lines)
+@pytest.mark.parametrize("what", ["algorithms", "kernels", "datasets", None])
+def test_all_that_is_listed_has_a_line(command, what):
+    code, out, err = command("list", *([what] if what else []))
+    assert (code, err) == (0, "")
+    known = {"algorithms": "rbp [multiclass] ", "kernels": "gaussian", "datasets": "usps", None: "quickstart"}
+    assert known[what] in out
+    assert all(len(line.split(None, 1)) == 2 for line in out.splitlines())
 
 
 def test_list_shows_what_an_algorithm_or_a_kernel_takes(command):
@@ -209,12 +225,8 @@ def test_names_of_algorithms_datasets_and_kernels_are_completed():
 
 
 def test_completing_imports_nothing_slow():
-    code = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); " + COMMAND
     given = {"_BUDGETRUN_COMPLETE": "bash_complete", "COMP_WORDS": "budgetrun list algorithms for", "COMP_CWORD": "3"}
-    environment = {**os.environ, "PYTHONPATH": str(TOP), **given}
-    asked = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert asked.stdout == "plain,forgetron\nplain,forks\n"
-    assert not {"numpy", "pandas", "numba", "scipy", "pydantic", "matplotlib"} & set(asked.stderr.split())
+    assert asked(**given) == ("plain,forgetron\nplain,forks\n", set())
 
 
 def test_a_size_without_a_unit_is_refused(command):
@@ -240,10 +252,8 @@ def test_a_profile_has_its_folder(command, undrawn):
     assert command("status", "results/ci/small") == (0, said, "")
 
 
-def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, undrawn):
-    path = config(".")
-    command("sweep", path, "--jobs", 1)
-    command("sweep", path, "--jobs", 1, "--force")
+def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, swept):
+    command("sweep", swept, "--jobs", 1, "--force")
     assert len(os.listdir("results")) == 2
     before = os.stat("results/small/runs.csv").st_mtime_ns
     assert command("status", "results")[1] == "results/small: 16 of 16 runs finished\n"
@@ -265,20 +275,10 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
     )
 
 
-@pytest.mark.parametrize("what", ["algorithms", "kernels", "datasets", "configs", None])
-def test_list(command, what):
-    code, out, err = command("list", *([what] if what else []))
-    assert (code, err) == (0, "")
-    known = {"algorithms": "rbp [multiclass] ", "kernels": "gaussian", "datasets": "usps"}
-    assert known.get(what, "quickstart") in out
-
-
 def test_closing_the_output_early_is_not_an_error():
-    code = f'{sys.executable} -c "{COMMAND}" list datasets | head -1'
-    asked = subprocess.run(
-        code, shell=True, env={**os.environ, "PYTHONPATH": str(TOP)}, capture_output=True, text=True, check=True
-    )
-    assert (len(asked.stdout.splitlines()), asked.stderr) == (1, "")
+    code = f'PYTHONPATH={TOP} {sys.executable} -c "{COMMAND}" list datasets | head -1'
+    done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
 
 
 def test_an_interrupt_outside_a_sweep(command, monkeypatch):
@@ -322,11 +322,9 @@ def test_a_truncated_file(command):
 def test_a_wrong_checksum(command):
     files_of_usps(gzip.compress(b"1 2 3\n"))
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--data", "data")
-    assert code == 2
     start = f"{os.getcwd()}/data/usps/zip.train.gz: not the usps/zip.train.gz of dataset 'usps': the sha256 of its"
-    assert err.startswith(start)
+    assert (code, err.count("\n"), err.startswith(start)) == (2, 1, True)
     assert err.endswith("remove it and type 'budgetrun data fetch usps'\n")
-    assert len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -337,7 +335,7 @@ def test_a_wrong_checksum(command):
             GOOD + "1,,3\n",
             "own.csv:41:2: missing value in column 2; set missing to skip to leave such rows out, or to ",
         ),
-        (GOOD + "2,3,4\n", "dataset 'own': "),
+        (GOOD + "2,3,4\n", "dataset 'own': .*found 3: 0 1 2; name those that become \\+1, e.g. 'positive: 2'"),
         ("", "own.csv: the file is empty"),
     ],
     ids=["nan", "missing value", "three labels", "empty"],
@@ -345,14 +343,9 @@ def test_a_wrong_checksum(command):
 def test_a_bad_stream(command, text, sentence):
     code, out, err = command("sweep", own(text))
     assert (code, out) == (2, "")
-    assert err.startswith(sentence)
+    assert re.match(sentence, err)
     assert len(err.splitlines()) == 1
     assert not os.path.exists("results")
-
-
-def test_the_message_about_three_labels_says_what_to_write(command):
-    err = command("sweep", own(GOOD + "2,3,4\n"))[2]
-    assert "found 3: 0 1 2; name those that become +1, e.g. 'positive: 2'" in err
 
 
 def test_status_of_a_stream_that_has_gone(command, undrawn):
@@ -440,8 +433,7 @@ class Scanned:
 def test_check_reads_the_users_own_files(command, monkeypatch, problems):
     asked = []
     monkeypatch.setattr(
-        "budgetrun.data.streams.open_table",
-        lambda path, **given: asked.append((path.name, given)) or Scanned(problems),
+        "budgetrun.data.streams.open_table", lambda path, **given: asked.append((path.name, given)) or Scanned(problems)
     )
     code, out, err = command("check", own(GOOD))
     assert (code, err) == (2 if problems else 0, "".join(f"{problem}\n" for problem in problems))
@@ -503,8 +495,7 @@ def test_only_what_there_is_together(command):
     assert command("sweep", config("."), *only) == (2, "", sentence)
 
 
-def test_results_of_another_config(command, undrawn):
-    command("sweep", config("."), "--jobs", 1)
+def test_results_of_another_config(command, swept):
     path = config(".", repetitions=1)
     code, _, err = command("sweep", path, "--jobs", 1)
     assert code == 2
@@ -527,24 +518,18 @@ def test_a_results_folder_that_cannot_be_written(command):
         ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["sweep", "small.yaml", "--memory", "lots"], "'lots' is not a size; give a number with K, M or G, like 8G"),
-        (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
-        (["sweep", "small.yaml", "--backend", "dask"], "--backend dask and --scheduler ADDRESS must be given together"),
-        (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
-        (
-            ["sweep", "small.yaml", "--data", "nowhere"],
-            "--data: no folder nowhere; give the folder that holds the data",
-        ),
-        (["sweep"], "Missing argument 'CONFIG...'"),
-        (["swep"], "No such command 'swep'"),
-        *(([verb, "nowhere"], NOTHING) for verb in ("status", "report", "plot")),
-        (["data", "fetch", "uspz"], "uspz"),
-        (["list", "things"], "things"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["sweep", "small.yaml", "--memory", "lots"], "'lots' is not a size; give a number with K, M or G, like 8G"),
+    (["sweep", "small.yaml", "--jobs", "0"], "0 is not in the range x>=1"),
+    (["sweep", "small.yaml", "--backend", "dask"], "--backend dask and --scheduler ADDRESS must be given together"),
+    (["sweep", "small.yaml", "--profile", "cli"], "small.yaml: unknown profile 'cli'; did you mean 'ci'?"),
+    (["sweep", "small.yaml", "--data", "nowhere"], "--data: no folder nowhere; give the folder that holds the data"),
+    (["sweep"], "Missing argument 'CONFIG...'"),
+    (["swep"], "No such command 'swep'"),
+    *(([verb, "nowhere"], NOTHING) for verb in ("status", "report", "plot")),
+    (["data", "fetch", "uspz"], "uspz"),
+    (["list", "things"], "things"),
+])  # fmt: skip
 def test_exit_code_2(command, arguments, words):
     config(".", datasets=[{"name": "usps"}], profiles={"ci": {"seeds": 1}})
     code, out, err = command(*arguments)
@@ -581,8 +566,7 @@ def test_status_of_a_config_whose_data_are_all_missing(command, undrawn):
     )
 
 
-def test_status_of_a_folder_of_another_version(command, undrawn):
-    command("sweep", config("."), "--jobs", 1)
+def test_status_of_a_folder_of_another_version(command, swept):
     with edited_manifest() as manifest:
         manifest["config"]["algorithms"] = "none"
     code, out, _ = command("status", "results")

@@ -66,7 +66,7 @@ def coded_stream(T=150, n_classes=4, seed=3):
     ("name", "given"),
     [
         *((name, {}) for name in sorted(CHECKED)),
-        *((name, {"averaged": True}) for name in AVERAGED if name in CHECKED),
+        *((name, {"averaged": True}) for name in AVERAGED[:2]),
         *((name, {"probabilities": True}) for name in ("forgetron", "passive_aggressive")),
     ],
 )
@@ -146,8 +146,7 @@ def test_several_classes_are_the_reference_s_however_the_stream_is_cut(case_id):
 
 
 @pytest.mark.parametrize(
-    ("name", "n_classes"),
-    [*((name, 2) for name in AVERAGED), *((name, 4) for name in AVERAGED if name in SEVERAL)],
+    ("name", "n_classes"), [*((name, 2) for name in AVERAGED), *((name, 4) for name in AVERAGED if name in SEVERAL)]
 )
 def test_averaged_is_the_mean_of_the_hypotheses_that_predicted(name, n_classes):
     X, codes = coded_stream(n_classes=n_classes)
@@ -218,7 +217,7 @@ def test_memory_stays_as_small_as_the_budget():
     rng = np.random.default_rng(1)
     for variant in ("basic", "self_tuned", "greedy"):
         model = budgetrun.Forgetron(variant=variant, budget=20, gamma=1.0)
-        for _ in range(40):
+        for _ in range(8):
             X = rng.normal(size=(500, 3))
             model.partial_fit(X, rng.choice([0, 1], 500), classes=[0, 1])
         assert len(model.weights_) == 20
@@ -380,7 +379,7 @@ def mixed_calls(data, model, X, y, classes, path=None):
 
 @pytest.mark.filterwarnings("ignore:X (does not have|has) .*feature names")
 # Shrinking would take minutes.
-@settings(max_examples=200 if EXHAUSTIVE else 20, deadline=None, phases=set(Phase) - {Phase.shrink})
+@settings(max_examples=200 if EXHAUSTIVE else 14, deadline=None, phases=set(Phase) - {Phase.shrink})
 @drawn(data=st.data())
 def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
     name = data.draw(st.sampled_from(sorted(BY_NAME)))
@@ -475,14 +474,14 @@ def test_probabilities_have_to_be_asked_for():
 
 def test_very_wide_rows_in_both_forms():
     rng = np.random.default_rng(5)
-    X = sp.random_array((50, 9000), density=0.002, rng=rng).tocsr()
-    y = rng.choice([0, 1], 50)
+    X = sp.random_array((24, 9000), density=0.002, rng=rng).tocsr()
+    y = rng.choice([0, 1], 24)
     for first, then in ((X, X.toarray()), (X.toarray(), X)):
         for name in ("RBP", "POMDR", "Projectron", "FOGD", "Ahpatron"):
             given = {"budget": 10} if "budget" in CLASSIFIERS[name]().get_params() else {}
             one, other = (CLASSIFIERS[name](gamma=0.5, **given) for _ in range(2))
             one.fit(first, y)
-            other.partial_fit(first[:20], y[:20]).partial_fit(then[20:], y[20:])
+            other.partial_fit(first[:10], y[:10]).partial_fit(then[10:], y[10:])
             assert other.mistakes_ == one.mistakes_
             assert sp.issparse(other.support_set_) == sp.issparse(first)
             np.testing.assert_allclose(other.decision_function(then), one.decision_function(first), atol=1e-9)
@@ -611,16 +610,10 @@ def test_saved_classifiers(tmp_path):
     assert list(loaded.feature_names_in_) == ["a", "b"]
     joblib.dump(model, tmp_path / "joblib")
     others = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "joblib")]
-    for one in (model, loaded, *others):
-        one.partial_fit(frame, labels)
-    for one in others:
-        assert one.decision_function(frame).tobytes() == model.decision_function(frame).tobytes()
-    assert loaded.decision_function(frame).tobytes() == model.decision_function(frame).tobytes()
-    # It can begin again, too.
-    assert (
-        loaded.fit(frame, labels).decision_function(frame).tobytes()
-        == model.fit(frame, labels).decision_function(frame).tobytes()
-    )
+    for again in ("partial_fit", "fit"):
+        scores = [getattr(one, again)(frame, labels).decision_function(frame) for one in (model, loaded, *others)]
+        # A copy draws from its own copy of the generator.
+        assert len({score.tobytes() for score in scores}) == 1
     budgetrun.Forgetron(budget=7).save(tmp_path / "new")
     assert repr(budgetrun.load(tmp_path / "new")) == "Forgetron(budget=7)"
     save_state(tmp_path / "other", [1])
@@ -643,15 +636,10 @@ def test_a_second_thread_is_refused(monkeypatch):
     first = threading.Thread(target=model.partial_fit, args=([[2.0], [3.0]], [0, 1]))
     first.start()
     assert inside.wait(10)
-    refused = [
-        lambda: model.partial_fit([[1.0]], [1]),
-        lambda: model.learn_one([1.0], 1),
-        lambda: model.fit([[1.0]], [1]),
-    ]
-    refused += [lambda: model.predict([[1.0]]), lambda: model.decision_one([1.0]), lambda: model.save("unused")]
-    for call in refused:
+    calls = {"partial_fit": ([[1.0]], [1]), "learn_one": ([1.0], 1), "fit": ([[1.0]], [1]), "predict": ([[1.0]],)}
+    for name, given in (calls | {"decision_one": ([1.0],), "save": ("unused",)}).items():
         with pytest.raises(RuntimeError, match="another thread uses this Perceptron: a model is used by one thread"):
-            call()
+            getattr(model, name)(*given)
     go_on.set()
     first.join()
     assert model.n_rounds_ == 4

@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from budgetrun.base.errors import CannotWriteError, printable
+from budgetrun.base.errors import CannotWriteError, InputError, printable
 from budgetrun.base.files import explained, make_folder, write
 from budgetrun.base.grid import cell
 
@@ -85,6 +85,7 @@ def test_a_folder_that_is_gone_or_a_file_is_one_sentence(tmp_path):
 def test_control_characters_become_their_escapes():
     text = "a\x1b[31m\r\x00\x9b\u202eb\ud800\tc\nd é 中 −"
     assert printable(text) == "a\\x1b[31m\\r\\x00\\x9b\\u202eb\\ud800\tc\nd é 中 −"
+    assert str(InputError("a\x07b")) == "a\\x07b"
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "--"])

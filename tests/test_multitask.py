@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import random_stream
+from cases import paired, random_stream
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -74,10 +74,11 @@ def test_with_b_of_0_the_tasks_are_independent(base, kind):
     assert group.members[0].count.mistakes == mistakes
 
 
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("kind", ["floats", "integers", "bits"])
-@pytest.mark.parametrize(("name", "variant"), [("perceptron", None), ("rbp", None), ("forgetron", "self_tuned")])
-def test_learners_are_unchanged_on_it(name, variant, kind, sparse, tmp_path):
+@pytest.mark.parametrize(
+    ("learner", "sparse"), paired([("perceptron", None), ("rbp", None), ("forgetron", "self_tuned")], [False, True])
+)
+def test_learners_are_unchanged_on_it(learner, kind, sparse, tmp_path):
     """The same as on explicit values: a Gaussian kernel of x and of points per task with the right distances."""
     b, gamma = 2.0, 0.5
     kernel, alone = of("gaussian", b)
@@ -85,8 +86,8 @@ def test_learners_are_unchanged_on_it(name, variant, kind, sparse, tmp_path):
     tasks = tasks_of(X)
     apart = -np.log(b / (K + b)) / gamma
     explicit = np.column_stack([X, np.sqrt(apart / 2) * np.eye(K)[tasks]])
-    given = {} if name == "perceptron" else {"budget": 12}
-    one, other = Group(kernel, [find(name, variant)(**given)]), Group(alone, [find(name, variant)(**given)])
+    given = {} if learner[0] == "perceptron" else {"budget": 12}
+    one, other = (Group(k, [find(*learner)(**given)]) for k in (kernel, alone))
     rows = sp.csr_array(joined(X, tasks)) if sparse else joined(X, tasks)
     for start in range(0, len(y), 50):
         part = slice(start, start + 50)

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 import budgetrun
 from budgetrun.cli import main
 from budgetrun.data.tables import open_table
+from budgetrun.runner.live.request import Request
+from budgetrun.runner.live.run import run
 from budgetrun.state import load_state
 
 N = 120
@@ -124,33 +126,43 @@ def test_what_cannot_be_predicted():
     )
 
 
-@pytest.mark.parametrize("words", [WORDS, np.where(SIGNS, np.where(X[:, 2] > 0, "yes", "no"), "maybe")])
-def test_the_best_learner_of_a_stream_predicts(words):
-    from budgetrun.runner.live.request import Request
-    from budgetrun.runner.live.run import run
+STATE = "results/stream/stream.state"
 
-    FRAME.assign(d=50 * X[:, 0], color=WORDS[::-1], y=words).to_csv("stream.csv", index=False)
-    algorithms = ("perceptron", "rbp", "forgetron")
-    assert run(Request("stream.csv", algorithms=algorithms, budgets=(5, 40), seeds=2, scale="running")) == 0
-    path = "results/stream/stream.state"
-    played = pd.read_csv("results/stream/runs.csv")
-    stdout, stderr = predict(path, "stream.csv", "--label", "y")
-    found = rows(stdout)
-    wrong = sum(row["prediction"] != row["label"] for row in found)
-    assert wrong < played["mistakes"].min()
-    assert stderr.startswith(f"{N} rows; {wrong} mistakes, an error of {wrong / N:.2%}; by ")
-    assert stderr.endswith(f", which made the fewest mistakes on its stream ({played['mistakes'].min()})\n")
-    # Its scores are those of the learner that goes on, by the scale so far; it learns nothing meanwhile.
-    state, _ = load_state(path)
-    i = int(np.argmin([member.count.mistakes for member in state.session.members]))
+
+def played(frame, **given):
+    """Run learners on a stream; return their outcomes, the predictions of the best, and what is printed."""
+    frame.to_csv("stream.csv", index=False)
+    assert run(Request("stream.csv", **given)) == 0
+    stdout, stderr = predict(STATE, "stream.csv", "--label", "y")
+    return pd.read_csv("results/stream/runs.csv"), rows(stdout), stderr
+
+
+def scores_of(losses, stderr):
+    """Return the scores of the learner that goes on, by the scale so far, and the names of its classes."""
+    state, _ = load_state(STATE)
+    i = int(np.argmin(losses(state.session)))
     assert f"by {state.names[i]}, " in stderr
     table = open_table("stream.csv", encoding=state.encoding)
     scaled = np.concatenate([chunk.X for chunk in table.chunks()])
     state.scaler.scale(scaled, learn=False)
-    scores = state.session.members[i].hypothesis.score(scaled).T
-    columns = ["score"] if scores.ndim == 1 else [f"score_{name}" for name in state.classes]
+    return state.session.members[i].hypothesis.score(scaled).T, state.classes
+
+
+@pytest.mark.parametrize("words", [WORDS, np.where(SIGNS, np.where(X[:, 2] > 0, "yes", "no"), "maybe")])
+def test_the_best_learner_of_a_stream_predicts(words):
+    frame = FRAME.assign(d=50 * X[:, 0], color=WORDS[::-1], y=words)
+    algorithms = ("perceptron", "rbp", "forgetron")
+    runs, found, stderr = played(frame, algorithms=algorithms, budgets=(5, 40), seeds=2, scale="running")
+    wrong = sum(row["prediction"] != row["label"] for row in found)
+    assert wrong < runs["mistakes"].min()
+    assert stderr.startswith(f"{N} rows; {wrong} mistakes, an error of {wrong / N:.2%}; by ")
+    assert stderr.endswith(f", which made the fewest mistakes on its stream ({runs['mistakes'].min()})\n")
+    scores, classes = scores_of(lambda session: [member.count.mistakes for member in session.members], stderr)
+    columns = ["score"] if scores.ndim == 1 else [f"score_{name}" for name in classes]
     np.testing.assert_array_equal([[float(row[c]) for c in columns] for row in found], scores.reshape(N, -1))
-    assert predict(path, "stream.csv", "--label", "y") == (stdout, stderr)
+    # It learned nothing meanwhile.
+    stdout, again = predict(STATE, "stream.csv", "--label", "y")
+    assert (rows(stdout), again) == (found, stderr)
 
 
 def test_a_regressor_predicts_numbers():
@@ -180,20 +192,9 @@ def test_a_regressor_predicts_numbers():
 
 
 def test_the_best_regression_learner_of_a_stream_predicts():
-    from budgetrun.runner.live.request import Request
-    from budgetrun.runner.live.run import run
-
-    FRAME.assign(y=3 * X[:, 0]).to_csv("stream.csv", index=False)
-    assert run(Request("stream.csv", task="regression", algorithms=("krls", "klms:step=0.01"), budgets=(20,))) == 0
-    stdout, stderr = predict("results/stream/stream.state", "stream.csv", "--label", "y")
-    best = pd.read_csv("results/stream/runs.csv")["rmse"].min()
-    assert ", which had the smallest root mean squared error on its stream (" in stderr
-    assert f"({best:.4g})" in stderr
-    state, _ = load_state("results/stream/stream.state")
-    i = int(state.session.totals().argmin())
-    assert f"by {state.names[i]}, " in stderr
-    table = open_table("stream.csv", encoding=state.encoding)
-    scaled = np.concatenate([chunk.X for chunk in table.chunks()])
-    state.scaler.scale(scaled, learn=False)
-    expected = state.session.members[i].hypothesis.score(scaled)
-    np.testing.assert_array_equal([float(row["prediction"]) for row in rows(stdout)], expected)
+    algorithms = ("krls", "klms:step=0.01")
+    frame = FRAME.assign(y=3 * X[:, 0])
+    runs, found, stderr = played(frame, task="regression", algorithms=algorithms, budgets=(20,))
+    assert f", which had the smallest root mean squared error on its stream ({runs['rmse'].min():.4g})" in stderr
+    expected, _ = scores_of(lambda session: session.totals(), stderr)
+    np.testing.assert_array_equal([float(row["prediction"]) for row in found], expected)

@@ -1,4 +1,4 @@
-"""The classifiers for river: its own checks, the numbers of the estimators, and keys that come and go."""
+"""The models for river: its own checks, the numbers of the estimators, and keys that come and go."""
 
 import inspect
 import pickle
@@ -13,6 +13,7 @@ from cases import EXHAUSTIVE, all_cases, one_of_each_form
 
 import budgetrun
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
+from budgetrun.estimators import REGRESSORS as REGRESSION
 from budgetrun.play.metrics import Calibration
 
 pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
@@ -21,7 +22,7 @@ from river import checks, datasets, drift, evaluate, metrics, multiclass, prepro
 
 from budgetrun import river as classifiers
 
-CLASSIFIERS = classifiers.CLASSIFIERS
+CLASSIFIERS, REGRESSORS = classifiers.CLASSIFIERS, classifiers.REGRESSORS
 # The parameters that have no default, and a small budget.
 GIVEN = {name: {"gamma": 0.5} for name in CLASSIFIERS}
 for _, algorithm, _, parameters, _ in all_cases():
@@ -29,14 +30,18 @@ for _, algorithm, _, parameters, _ in all_cases():
     for argument in inspect.signature(ESTIMATORS[name]).parameters.values():
         if argument.default is inspect.Parameter.empty or argument.name == "budget":
             GIVEN[name].setdefault(argument.name, parameters.get(argument.name, argument.default))
+ALL = {"gamma": 0.5, "step": 0.1, "budget": 20}
+for name, made in REGRESSORS.items():
+    GIVEN[name] = {key: value for key, value in ALL.items() if key in inspect.signature(made).parameters}
+GIVEN["FOGDRegressor"]["features"] = 20
 of_learner = pytest.mark.parametrize("name", sorted({*one_of_each_form(ESTIMATORS), "Forgetron"}))
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
-BY_COLUMN = ("FOGD", "DualSGD", "Raker", "AdaRaker")
+BY_COLUMN = ("FOGD", "DualSGD", "Raker", "AdaRaker", "FOGDRegressor", "RakerRegressor", "AdaRakerRegressor")
 SEGMENTS = sorted({y for _, y in datasets.ImageSegments()})
 
 
 def make(name, **given):
-    return CLASSIFIERS[name](**(GIVEN[name] | given))
+    return classifiers.MADE[name](**(GIVEN[name] | given))
 
 
 def stream(T=130, d=6, seed=0):
@@ -50,12 +55,16 @@ def dicts(X, keys="abcdefghijkl"):
     return [dict(zip(keys, row.tolist(), strict=False)) for row in X]
 
 
-def growing(X):
+def growing(X, every=20):
     """Examples whose keys appear one after the other; zeros are left out."""
     return [
-        {key: value for j, (key, value) in enumerate(x.items()) if value and t >= 20 * j}
+        {key: value for j, (key, value) in enumerate(x.items()) if value and t >= every * j}
         for t, x in enumerate(dicts(X))
     ]
+
+
+def targets(X):
+    return np.round(np.sin(X[:, 0]) + X[:, 1] / 2, 3).tolist()
 
 
 def state(model):
@@ -215,6 +224,12 @@ def test_a_new_key_leaves_all_scores_as_they_were(name):
     assert len(model.column_of) >= 50
 
 
+@pytest.mark.parametrize("name", ["Forgetron", "NOGD", "KLMS"])
+def test_a_stream_may_begin_without_keys(name):
+    model, known = (learned(make(name), [first, {"a": 1.0}, {}], [1, 0, 1]) for first in ({}, {"a": 0.0}))
+    assert model._score_of({"a": 2.0}) == known._score_of({"a": 2.0}) != 0.0
+
+
 def test_a_prediction_counts_keys_that_were_never_learned():
     X, y = stream(T=100)
     model = learned(make("Forgetron"), dicts(X), y)
@@ -251,17 +266,10 @@ def test_memory_is_bounded_although_there_are_ever_new_keys(name, T):
 # -- labels and probabilities ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("labels", "negative", "positive"),
-    [
-        ([True, False], False, True),
-        ([np.True_, np.False_], False, True),
-        ([1, 0], 0, 1),
-        ([np.int64(1), np.int64(-1)], -1, 1),
-        (["spam", "ham"], "spam", "ham"),
-        ([2, 1], 2, 1),
-    ],
-)
+@pytest.mark.parametrize(("labels", "negative", "positive"), [
+    ([True, False], False, True), ([np.True_, np.False_], False, True), ([1, 0], 0, 1),
+    ([np.int64(1), np.int64(-1)], -1, 1), (["spam", "ham"], "spam", "ham"), ([2, 1], 2, 1),
+])  # fmt: skip
 def test_labels(labels, negative, positive):
     X, y = stream(T=60)
     model = make("Forgetron")
@@ -278,7 +286,7 @@ def test_labels(labels, negative, positive):
 
 @pytest.mark.parametrize("name", ["PassiveAggressive", "Forgetron", "Ahpatron", "NOGD"])
 def test_several_classes(name):
-    data = list(datasets.ImageSegments().take(200))
+    data = list(datasets.ImageSegments().take(140))
     names, keys = SEGMENTS, list(data[0][0])
     X = np.array([[x[key] for key in keys] for x, _ in data])
     y = np.array([label for _, label in data])
@@ -365,11 +373,11 @@ def test_pipelines_delays_and_drift():
 
 @pytest.mark.parametrize("name", ["Forgetron", "Projectron", "FOGD"])
 def test_a_pickle_continues_where_it_stopped(name):
-    X, y = stream(T=120)
+    X, y = stream(T=80)
     examples = growing(X)
     whole = learned(make(name), examples, y)
     parts = make(name)
-    for start in range(0, 120, 25):
+    for start in range(0, 80, 25):
         learned(parts, examples[start : start + 25], y[start : start + 25])
         parts = pickle.loads(pickle.dumps(parts))
     assert state(parts) == state(whole)
@@ -466,19 +474,16 @@ REFUSED_CALLS = {
 @pytest.mark.parametrize("call", REFUSED_CALLS)
 def test_a_refused_call_changes_nothing(call, rounds):
     model = make("Forgetron")
-    for x in growing(stream()[0][:rounds]):
+    for x in growing(stream()[0][: max(rounds, call == "a third label")]):
         model.learn_one(x, "yes")
     before = seen(model)
     method, x, y = REFUSED_CALLS[call]
-    if rounds == 0 and call == "a third label":
-        model.learn_one({"a": 1.0}, "yes")
-        before = seen(model)
     with pytest.raises(ValueError, match=r"label|feature|named|rows"):
         getattr(model, method)(x, y)
     assert seen(model) == before
 
 
-@pytest.mark.parametrize("y", [None, np.nan, "text", 1j, [1.0]])
+@pytest.mark.parametrize("y", [None, np.nan, np.inf, "text", 1j, [1.0]])
 def test_a_refused_target_changes_nothing(y):
     model = classifiers.REGRESSORS["KLMS"](gamma=0.5, step=0.1)
     model.learn_one({"a": 1.0}, 2.0)
@@ -486,3 +491,84 @@ def test_a_refused_target_changes_nothing(y):
     with pytest.raises(ValueError, match="the label must be a finite number"):
         model.learn_one({"new": 1.0}, y)
     assert seen(model) == before
+
+
+# -- regressors --------------------------------------------------------------------------------------------------------
+
+
+# Its checks take seconds for each, and all have one adapter.
+@pytest.mark.parametrize("name", REGRESSORS if EXHAUSTIVE else ["KLMS", "NOGDRegressor", "FOGDRegressor"])
+def test_check_regressor(name, monkeypatch):
+    if not (EXHAUSTIVE and name == "KLMS"):
+        monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.TrumpApproval().take(10))])
+    checked(make(name), {"check_shuffle_features_no_impact"} if name in BY_COLUMN else set())
+
+
+def test_every_regression_learner_has_a_regressor():
+    assert REGRESSORS.keys() == REGRESSION.keys()
+    assert classifiers.KRLS is REGRESSORS["KRLS"]
+    for name, made in REGRESSORS.items():
+        assert list(inspect.signature(made).parameters) == list(inspect.signature(REGRESSION[name]).parameters)
+        for word in ("probabilities", "mistake", "classes"):
+            assert word not in made.__doc__
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_the_numbers_of_the_estimator_one_by_one_and_in_tables(name):
+    X, _ = stream(T=80)
+    y = targets(X)
+    model, estimator = make(name), REGRESSION[name](**GIVEN[name])
+    assert model.predict_one({"a": 1.0}) == 0.0
+    for x, row, label in zip(dicts(X), X, y, strict=True):
+        if hasattr(estimator, "_group"):
+            assert model.predict_one(x) == estimator.predict_one(row)
+        model.learn_one(x, label)
+        estimator.learn_one(row, label)
+    np.testing.assert_array_equal(model.estimator.weights_, estimator.weights_)
+    table = pd.DataFrame(dicts(X), index=range(7, 7 + len(y)))
+    found = model.predict_many(table)
+    assert found.index.equals(table.index)
+    np.testing.assert_allclose(found, [model.predict_one(x) for x in dicts(X)], rtol=1e-9, atol=1e-9)
+    for size in (1, 50, 1000) if EXHAUSTIVE else (50,):
+        many = make(name)
+        assert many.predict_many(table).tolist() == [0.0] * len(y)
+        for start in range(0, len(y), size):
+            many.learn_many(table[start : start + size], pd.Series(y[start : start + size]))
+        np.testing.assert_array_equal(many.estimator.weights_, estimator.weights_)
+
+
+@pytest.mark.parametrize("name", [name for name in REGRESSORS if name not in BY_COLUMN])
+def test_keys_may_come_and_go(name):
+    """The numbers are those of a run in which all keys are known from the start."""
+    X, _ = stream(T=100)
+    examples, y = growing(X, every=15), targets(X)
+    whole = [{key: x.get(key, 0.0) for key in "abcdef"} for x in examples]
+    grown, known = learned(make(name), examples, y), learned(make(name), whole, y)
+    grown = pickle.loads(pickle.dumps(grown))
+    np.testing.assert_array_equal(grown.estimator.weights_, known.estimator.weights_)
+    new = {"a": 0.5, "new": 2.0}
+    columns = dict(grown.column_of)
+    assert grown.predict_one(new) == pytest.approx(known.predict_one(new), rel=1e-12, abs=1e-15)
+    assert grown.column_of == columns
+
+
+def test_what_regressors_refuse():
+    model = make("KLMS")
+    with pytest.raises(ValueError, match=r"feature 'a' is the text 'x': use preprocessing\.OneHotEncoder"):
+        model.learn_one({"a": "x"}, 1.0)
+    assert model.estimator is None
+    model.learn_one({"a": 1.0}, True)
+    with pytest.raises(ValueError, match="feature 'b' must be a finite number, got nan"):
+        model.predict_one({"b": float("nan")})
+    with pytest.raises(ValueError, match="X has 1 rows, but y has 2 labels"):
+        model.learn_many(pd.DataFrame([{"a": 1.0}]), pd.Series([1.0, 2.0]))
+    with pytest.raises(ValueError, match="budget must be an integer >= 1, got 0"):
+        make("KLMS", budget=0).learn_one({"a": 1.0}, 1.0)
+    with pytest.raises(TypeError, match="KLMS has no argument 'probabilities'"):
+        make("KLMS", probabilities=True)
+
+
+def test_progressive_validation_of_a_regressor():
+    model = preprocessing.StandardScaler() | classifiers.KRLS(budget=50, gamma=0.1)
+    found = evaluate.progressive_val_score(datasets.TrumpApproval().take(300), model, metrics.MAE())
+    assert 0 < found.get() < 5

@@ -139,18 +139,12 @@ def test_values_of_every_kind_and_shared_references(tmp_path):
         assert len(arrays.files) > 5
 
 
-@pytest.mark.parametrize(
-    ("thing", "sentence"),
-    [
-        (
-            {"f": print},
-            "object['f']: cannot be saved: an object of builtins.builtin_function_or_method, which is not of",
-        ),
-        ([io.StringIO()], "object[0]: cannot be saved: an object of _io.StringIO, which is not of this package"),
-        ({frozenset(): 1}, "object: cannot be saved: a key that is neither text, a number nor a tuple of these"),
-        (np.zeros(1, dtype=[("a", "f4")]), "object: cannot be saved: an array of [('a', '<f4')]"),
-    ],
-)
+@pytest.mark.parametrize(("thing", "sentence"), [
+    ({"f": print}, "object['f']: cannot be saved: an object of builtins.builtin_function_or_method, which is not of"),
+    ([io.StringIO()], "object[0]: cannot be saved: an object of _io.StringIO, which is not of this package"),
+    ({frozenset(): 1}, "object: cannot be saved: a key that is neither text, a number nor a tuple of these"),
+    (np.zeros(1, dtype=[("a", "f4")]), "object: cannot be saved: an array of [('a', '<f4')]"),
+])  # fmt: skip
 def test_what_cannot_be_saved(tmp_path, thing, sentence):
     with pytest.raises(InputError) as error:
         save_state(tmp_path / "a.state", thing)
@@ -237,35 +231,33 @@ OBJECTS = {
 def test_hostile_content_is_one_sentence(tmp_path, changes, reason):
     path = tmp_path / "a.state"
     written(path, **changes)
+    assert reason in refused(path)
+
+
+def refused(path):
+    """Return the sentence that refuses a file."""
     with pytest.raises(InputError) as error:
         load_state(path)
     text = str(error.value)
     assert text.startswith(f"{path}: not a file that budgetrun saved, or damaged (")
-    assert reason in text
     assert "\n" not in text
+    return text
 
 
-def deep(n):
-    return "[" * n + "]" * n
+DEEP = "[" * 10**5 + "]" * 10**5
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"PK", b"hello", b"PK\x05\x06" + bytes(18), b"\x80\x04K\x01.", deep(10**5).encode()]
-)
+@pytest.mark.parametrize("data", [b"", b"PK", b"hello", b"PK\x05\x06" + bytes(18), b"\x80\x04K\x01.", DEEP.encode()])
 def test_other_files_are_refused(tmp_path, data):
-    path = tmp_path / "a.state"
-    path.write_bytes(data)
-    with pytest.raises(InputError, match="not a file that budgetrun saved, or damaged"):
-        load_state(path)
+    (tmp_path / "a.state").write_bytes(data)
+    refused(tmp_path / "a.state")
 
 
-@pytest.mark.parametrize("text", [deep(10**5), "NaN", '{"format": 1', "\xff", '{"format": ' + "9" * 5000 + "}"])
+@pytest.mark.parametrize("text", [DEEP, "NaN", '{"format": 1', "\xff", '{"format": ' + "9" * 5000 + "}"])
 def test_wrong_json_is_refused(tmp_path, text):
-    path = tmp_path / "a.state"
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(tmp_path / "a.state", "w") as archive:
         archive.writestr("state.json", text.encode("latin-1"))
-    with pytest.raises(InputError, match="not a file that budgetrun saved, or damaged"):
-        load_state(path)
+    refused(tmp_path / "a.state")
 
 
 def test_missing_files_and_folders(tmp_path):
@@ -281,19 +273,11 @@ def npy(shape, dtype="<f8", data=b""):
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-@pytest.mark.parametrize(
-    "member",
-    [
-        npy("(1000000000000000,)"),
-        npy("(-3,)", data=bytes(24)),
-        npy("(3,)", data=bytes(16)),
-        npy("(3,)", dtype="|O", data=bytes(24)),
-        npy("(3,)", dtype="|V8", data=bytes(24)),
-        npy("__import__('os').abort()"),
-        b"\x93NUMPY",
-        b"",
-    ],
-)
+@pytest.mark.parametrize("member", [
+    npy("(1000000000000000,)"), npy("(-3,)", data=bytes(24)), npy("(3,)", data=bytes(16)),
+    npy("(3,)", dtype="|O", data=bytes(24)), npy("(3,)", dtype="|V8", data=bytes(24)), npy("__import__('os').abort()"),
+    b"\x93NUMPY", b"",
+])  # fmt: skip
 def test_hostile_arrays_are_refused(tmp_path, member):
     path = tmp_path / "a.state"
     written(path)
@@ -302,16 +286,13 @@ def test_hostile_arrays_are_refused(tmp_path, member):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("state.json", content)
         archive.writestr("0.npy", member)
-    with pytest.raises(InputError, match="not a file that budgetrun saved, or damaged"):
-        load_state(path)
+    refused(path)
 
 
 def test_compressed_and_overlapping_parts_are_refused(tmp_path):
-    path = tmp_path / "a.state"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / "a.state", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("state.json", " " * 10**6)
-    with pytest.raises(InputError, match="its parts are larger than the file"):
-        load_state(path)
+    assert "its parts are larger than the file" in refused(tmp_path / "a.state")
 
 
 def test_every_cut_and_every_changed_byte_is_found_or_harmless(tmp_path):

@@ -17,6 +17,11 @@ def printable(text: str) -> str:
     return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def one_line(text: str) -> str:
+    """Return a text as `printable` does, with all line ends and tabs as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def all_printable(value: Any) -> Any:
     """Return a value of JSON with all its texts `printable`."""
     if isinstance(value, dict):

@@ -38,11 +38,6 @@ def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     return [t for t in own if t.__module__ == module.__name__ and issubclass(t, base) and not inspect.isabstract(t)]
 
 
-def contributed(module: str, base: type[T]) -> list[type[T]]:
-    """Return the concrete subclasses of ``base`` in the modules of a name that plug-ins have."""
-    return [thing for found in plugin_modules(module) for thing in defined_in(found, base)]
-
-
 def plugin_modules(name: str) -> list[ModuleType]:
     """Import the module of this name of every plug-in that has one, in the order of the plug-ins' names."""
     folder = Path(__file__).parents[1] / _PLUGINS

@@ -47,13 +47,10 @@ class AlgorithmReader:
         if (learner := self._learner(data, path)) is None:
             return None
         before = len(self.checker.problems)
-        common = {
-            "name": ValueType(str),
-            "variant": ValueType(str | None, required=False),
-            "label": ValueType(Name, required=False),
-        }
-        if self.kind:
-            del common["variant"]
+        common = {"name": ValueType(str)}
+        if not self.kind:
+            common["variant"] = ValueType(str | None, required=False)
+        common["label"] = ValueType(Name, required=False)
         if learner.draws:
             common["seeds"] = ValueType(Seeds, required=False)
         own = parameter_types(learner)
@@ -79,7 +76,8 @@ class AlgorithmReader:
                     self.checker.add(here, f"missing; must be {wanted.wanted}")
                 # Configs that resolved to less, before the learner had the parameter, stay equal to this one.
                 if key not in learner.added:
-                    swept[key] = (_default(learner, key),)
+                    default = parameters(learner)[key].default
+                    swept[key] = (list(default) if isinstance(default, tuple) else default,)
             elif isinstance(data[key], dict) and "by_dataset" in data[key]:
                 swept[key] = self._by_dataset(data[key], here, wanted)
             elif key == "budget" and isinstance(data[key], dict):
@@ -158,10 +156,8 @@ class AlgorithmReader:
             missing = [label for label in known if label not in given]
             if missing:
                 self.checker.add(here, f"missing: {', '.join(missing)}; every dataset of the config needs a value")
-        values = {
-            label: tuple(self.checker.sweep(own, (*here, label), wanted, self._checked)) for label, own in given.items()
-        }
-        return ByDataset(by_dataset=values)
+        checked = (self.checker.sweep(own, (*here, label), wanted, self._checked) for label, own in given.items())
+        return ByDataset(by_dataset=dict(zip(given, map(tuple, checked), strict=True)))
 
     def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
         """Return a list of the value, empty if it is wrong."""
@@ -218,7 +214,7 @@ class AlgorithmReader:
             if label and not spec.has(label):
                 continue
             own = spec.on(label) if label else spec
-            if isinstance(own.budget, FractionBudget):
+            if own.budget_of:
                 continue
             for run in own.with_one_seed().expand():
                 if formulas(run.parameters, learner):
@@ -261,11 +257,6 @@ def tasks_of(name: str) -> list[Task]:
 
     tasks: tuple[Task, ...] = get_args(Task)
     return [task for task in tasks if name in learners.registry(task)]
-
-
-def _default(learner: Algorithm, name: str) -> Any:
-    default = parameters(learner)[name].default
-    return list(default) if isinstance(default, tuple) else default
 
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:
@@ -346,16 +337,12 @@ def _selection(
     if len(checker.problems) > before:
         return []
     default = rules[name]()
-    parameters = {key: given.get(key, getattr(default, key)) for key in own}
-    return [
-        SelectSpec(
-            rule=name,
-            of=tuple(dict.fromkeys(group)),
-            label=given.get("label") or (f"{name}({', '.join(group)})" if "of" in entry else name),
-            parameters=parameters,
-        )
-        for group in groups
-    ]
+    common: dict[str, Any] = {"rule": name, "parameters": {key: given.get(key, getattr(default, key)) for key in own}}
+    found = []
+    for group in groups:
+        label = given.get("label") or (f"{name}({', '.join(group)})" if "of" in entry else name)
+        found.append(SelectSpec(of=tuple(dict.fromkeys(group)), label=label, **common))
+    return found
 
 
 def _candidates(spec: AlgorithmSpec, dataset: DatasetSpec | None) -> int:

@@ -92,11 +92,9 @@ def _memory(cls: Any) -> str:
         return kind.holds
     if "budget" in known:
         return "at most B examples between rounds, B the budget"
-    return (
-        "its features, and no examples"
-        if "features" in known
-        else "an example for each update that adds one, without a limit"
-    )
+    if "features" in known:
+        return "its features, and no examples"
+    return "an example for each update that adds one, without a limit"
 
 
 def _classes(cls: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
-from budgetrun.base.registry import contributed, parameters
+from budgetrun.base.registry import defined_in, parameters, plugin_modules
 from budgetrun.config.problems import Checker, ValueType
 from budgetrun.config.schema import RunSpec
 
@@ -64,7 +64,8 @@ class RunKind(ABC):
 @cache
 def registry() -> dict[str, RunKind]:
     """Return the kinds that plug-ins provide, by name."""
-    found = contributed("kind", RunKind)  # type: ignore[type-abstract]  # the base is never made
+    homes = plugin_modules("kind")
+    found = [kind for home in homes for kind in defined_in(home, RunKind)]  # type: ignore[type-abstract]
     return {kind.name: kind() for kind in found}
 
 
@@ -119,16 +120,6 @@ def wrong_formula(text: str, wanted: ValueType) -> str:
     return "" if formula.used else f"must be {wanted.wanted}, or a formula in T: {text!r} has no T"
 
 
-def computed(text: str, n_rounds: int) -> float | None:
-    """Return the value of a formula; None if the text is not a formula or its value is not a real number."""
-    try:
-        value = Formula(text, _OF_FORMULAS)(T=float(n_rounds))
-    except (ArithmeticError, ValueError, TypeError):
-        # A root of a negative number is complex, which the functions refuse with a TypeError.
-        return None
-    return None if isinstance(value, complex) else value
-
-
 def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
     """Return the parameters of an algorithm that are typed as formulas."""
     types = parameter_types(cls)
@@ -166,8 +157,11 @@ def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
 
 def _number(text: str, wanted: ValueType, n_rounds: int) -> tuple[Any, str]:
     """Return the value of a formula and what is wrong with it."""
-    value = computed(text, n_rounds)
-    if value is None:
+    try:
+        value = Formula(text, _OF_FORMULAS)(T=float(n_rounds))
+    except (ArithmeticError, ValueError, TypeError):
+        value = 1j  # type: ignore[assignment]  # as of a root that the functions refuse with a TypeError
+    if isinstance(value, complex):
         return None, " is not a real number"
     whole = wanted.is_whole and value.is_integer()
     good, problems = wanted.check(int(value) if whole else value)

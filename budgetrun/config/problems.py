@@ -246,14 +246,10 @@ class Checker:
         for key in data:
             if key not in types:
                 self.add((*path, key), unknown_key(key, types))
-        values = {}
+        values: Values = {}
         for key, wanted in types.items():
             if key in data:
-                value, problems = wanted.check(data[key])
-                for inner, text in problems.items():
-                    self.add((*path, key, *inner), text)
-                if not problems:
-                    values[key] = value
+                values.update((key, value) for value in self.checked(data[key], (*path, key), wanted))
             elif wanted.required:
                 self.add((*path, key), f"missing; must be {wanted.wanted}")
         return values

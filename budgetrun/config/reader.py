@@ -29,16 +29,7 @@ from budgetrun.config.problems import (
     value_types,
 )
 from budgetrun.config.report import ReportReader
-from budgetrun.config.schema import (
-    MOST_RUNS,
-    AlgorithmSpec,
-    Config,
-    DatasetSpec,
-    FileName,
-    FractionBudget,
-    KernelSpec,
-    Profile,
-)
+from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, KernelSpec, Profile
 from budgetrun.config.yaml import KeyPath, parse, read_text
 
 if TYPE_CHECKING:
@@ -212,7 +203,7 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
             if spec is None or dataset is None or not spec.has(dataset.label):
                 continue
             own = spec.on(dataset.label)
-            source = known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None
+            source = known.get(own.budget_of or "")
             if source is not None and not source.has(dataset.label):
                 continue
             n = own.count(source.on(dataset.label) if source else None)

@@ -26,7 +26,6 @@ from budgetrun.config.schema import (
     ChooseSpec,
     FigureSpec,
     FindingSpec,
-    FractionBudget,
     NumberSpec,
     Published,
     ReportSpec,
@@ -62,11 +61,6 @@ class ReportReader:
     titles: dict[str, str]  # the titles of their classes, by default label
 
     @property
-    def algorithms_are(self) -> str:
-        """The name of the config's algorithms in messages."""
-        return f"{self.kind.name}s" if self.kind else "learners" if self.problem.of_classes else "regression learners"
-
-    @property
     def either(self) -> Labels:
         """The algorithms and datasets that the report may name, together."""
         algorithms, datasets = self.labels.known, self.datasets.known
@@ -85,11 +79,9 @@ class ReportReader:
         path = ("report",)
         types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST, "numbers": _MAPPING}
         given = self.checker.values(data, path, types)
-        readers = {"tables": self._table, "figures": self._figure, "findings": self._finding}
-        found = {
-            key: [read(entry, (*path, key, i)) for i, entry in enumerate(given.get(key) or [])]
-            for key, read in readers.items()
-        }
+        found: dict[str, list[Values]] = {}
+        for key, read in {"tables": self._table, "figures": self._figure, "findings": self._finding}.items():
+            found[key] = [read(entry, (*path, key, i)) for i, entry in enumerate(given.get(key) or [])]
         for key in ("tables", "figures"):
             self.checker.unique([entry.get("name") for entry in found[key]], f"report.{key}", "name")
         numbers = read_numbers(self.checker, given.get("numbers") or {}, (*path, "numbers"))
@@ -150,14 +142,14 @@ class ReportReader:
         return values
 
     def _check_labels(self, values: Values, path: KeyPath, **labels: Labels) -> None:
-        """Check that the labels under each key belong to an algorithm or dataset."""
         for key, known in labels.items():
             self.checker.labels_exist((*path, key), values.get(key), known)
 
     def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
         """Add the problem of a value that does not go with the kind of algorithms."""
         wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else allowed[0]
-        self.checker.add(path, f"must be {wanted}, as the algorithms are {self.algorithms_are}, got {quoted(value)}")
+        are = f"{self.kind.name}s" if self.kind else "learners" if self.problem.of_classes else "regression learners"
+        self.checker.add(path, f"must be {wanted}, as the algorithms are {are}, got {quoted(value)}")
 
     def _need_metric(self, path: KeyPath, quantity: str) -> None:
         if quantity in METRICS and quantity not in self.metrics and not self.kind:
@@ -195,12 +187,13 @@ class ReportReader:
         if values.get("expected") is not None:
             rows = values["published"] = self._published(values["expected"], quantity, path)
             names = list(dict.fromkeys(name for row in rows or () for name in (row.dataset, row.label)))
+            has_no = f"{values['expected']} has no"
             for key, name in values.get("aliases", {}).items():
                 if rows is not None and name not in names:
-                    text = f"{values['expected']} has no dataset or label {name!r}{nearest(name, names)}"
+                    text = f"{has_no} dataset or label {name!r}{nearest(name, names)}"
                     self.checker.add((*path, "aliases", key), text)
             if rows is not None and values.get("tolerance_sd") and all(row.sd is None for row in rows):
-                text = f"needs published standard deviations, and {values['expected']} has no {sd_column(quantity)}"
+                text = f"needs published standard deviations, and {has_no} {sd_column(quantity)}"
                 self.checker.add((*path, "tolerance_sd"), text)
         return values
 
@@ -215,7 +208,7 @@ class ReportReader:
         before = len(self.checker.problems)
         values = self.checker.values(data, path, value_types(ChooseSpec))
         if self.kind:
-            self.checker.add(path, f"goes with learners, and the algorithms are {self.algorithms_are}; remove it")
+            self.checker.add(path, f"goes with learners, and the algorithms are {self.kind.name}s; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
         allowed = ["online_error", "prefix", "printed"] if self.problem.of_classes else ["rmse", "prefix"]
         if by is not None and by not in allowed and not self.kind:
@@ -238,7 +231,7 @@ class ReportReader:
         for dataset in self.datasets.known or []:
             known = {other.label: other.on(dataset) for other in self.algorithms.values()}
             own = known[label].with_one_seed()
-            runs = list(own.expand(known.get(own.budget.of) if isinstance(own.budget, FractionBudget) else None))
+            runs = list(own.expand(known.get(own.budget_of or "")))
             n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
             n_settings = len({json.dumps(run.setting) for run in runs})
             if n_budgets > 1 or (n_settings > 1 and values.get("choose") is None):

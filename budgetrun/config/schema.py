@@ -251,6 +251,11 @@ class AlgorithmSpec(_Spec):
         return data
 
     @property
+    def budget_of(self) -> str | None:
+        """The label of the algorithm that the budget is a fraction of, once the values are those `on` a dataset."""
+        return self.budget.of if isinstance(self.budget, FractionBudget) else None
+
+    @property
     def by_dataset(self) -> dict[str, ByDataset]:
         """The parameters that differ between datasets; the budget is included as ``budget``."""
         every = self.parameters | {"budget": self.budget}
@@ -434,19 +439,9 @@ class NumberSpec(_Spec):
     # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
     relative_to: Text | None = None
     statistic: Literal[
-        "mean",
-        "sd",
-        "minimum",
-        "maximum",
-        "n_streams",
-        "held",
-        "violated",
-        "void",
-        "below_t",
-        "bound",
-        "largest_ratio",
-        "smallest_ratio",
-    ] = "mean"
+        "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "void", "below_t", "bound",
+        "largest_ratio", "smallest_ratio",
+    ] = "mean"  # fmt: skip
     published: Text | None = None  # the table whose published number it is
     theorem: Text | None = None  # as in bounds.csv
     # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
@@ -533,8 +528,8 @@ class Config(_Spec):
         # For manifests; the reader of YAML has better messages.
         labels = {algorithm.label for algorithm in self.algorithms}
         for algorithm in self.algorithms:
-            if isinstance(algorithm.budget, FractionBudget) and algorithm.budget.of not in labels:
-                raise ValueError(f"budget of {algorithm.label!r}: no algorithm has the label {algorithm.budget.of!r}")
+            if algorithm.budget_of and algorithm.budget_of not in labels:
+                raise ValueError(f"budget of {algorithm.label!r}: no algorithm has the label {algorithm.budget_of!r}")
             for name, values in algorithm.by_dataset.items():
                 for dataset in self.datasets:
                     if dataset.label not in values.by_dataset:
@@ -588,19 +583,14 @@ class Config(_Spec):
             common["typed"] = {name: value for name, value in typed.items() if value == AUTO}
             setting = {name: typed[name] for name in kernels.swept}
             for algorithm in by_label.values():
-                of = algorithm.budget.of if isinstance(algorithm.budget, FractionBudget) else None
-                for spec in algorithm.expand(by_label[of] if of else None):
+                for spec in algorithm.expand(by_label.get(algorithm.budget_of or "")):
                     yield replace(spec, setting=setting | spec.setting, **common)
 
     def count(self, dataset: str) -> int:
         """Return how many runs `expand` yields for a dataset, given by its label, without making them."""
         by_label = self.on(dataset)
-        sources = {
-            label: by_label[algorithm.budget.of] if isinstance(algorithm.budget, FractionBudget) else None
-            for label, algorithm in by_label.items()
-        }
         n_kernels = math.prod(map(len, self.kernel_on(dataset).swept.values()))
-        return n_kernels * sum(algorithm.count(sources[label]) for label, algorithm in by_label.items())
+        return n_kernels * sum(one.count(by_label.get(one.budget_of or "")) for one in by_label.values())
 
     def resolved(self) -> dict[str, Any]:
         """Return the config as plain JSON, with defaults, and paths as typed; published numbers are not included."""
@@ -642,25 +632,16 @@ class Config(_Spec):
             raise InputError(f"{self.file}: unknown profile {name!r}{nearest(name, known)}{allowed_names(known)}")
         caps = self.profiles[name]
 
-        def capped(dataset: DatasetSpec) -> DatasetSpec:
-            n_examples = _at_most(dataset.n_examples, caps.n_examples)
-            repetitions = _at_most(dataset.repetitions, caps.repetitions)
-            return dataset.model_copy(update={"n_examples": n_examples, "repetitions": repetitions})
+        def capped(spec: Any, *keys: str) -> Any:
+            given = {key: [value for value in (getattr(spec, key), getattr(caps, key)) if value] for key in keys}
+            # Seeds may be a text, by repetition.
+            least = {key: min(values) for key, values in given.items() if values and "by_repetition" not in values}
+            return spec.model_copy(update=least)
 
-        def with_seeds(algorithm: AlgorithmSpec) -> AlgorithmSpec:
-            if algorithm.seeds == "by_repetition":
-                return algorithm
-            return algorithm.model_copy(update={"seeds": _at_most(algorithm.seeds, caps.seeds)})
-
-        return self.model_copy(
-            update={
-                "profile": name,
-                "tasks": caps.tasks,
-                "repetitions": _at_most(self.repetitions, caps.repetitions),
-                "datasets": tuple(map(capped, self.datasets)),
-                "algorithms": tuple(map(with_seeds, self.algorithms)),
-            }
-        )
+        datasets = tuple(capped(dataset, "n_examples", "repetitions") for dataset in self.datasets)
+        algorithms = tuple(capped(algorithm, "seeds") for algorithm in self.algorithms)
+        own = {"profile": name, "tasks": caps.tasks, "datasets": datasets, "algorithms": algorithms}
+        return capped(self, "repetitions").model_copy(update=own)  # type: ignore[no-any-return]
 
 
 def setting_text(parameters: dict[str, Any]) -> str:
@@ -680,8 +661,3 @@ def value_text(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(value_text, value))}]"
     return str(value)
-
-
-def _at_most(value: int | None, cap: int | None) -> int | None:
-    known = [number for number in (value, cap) if number is not None]
-    return min(known, default=None)

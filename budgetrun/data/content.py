@@ -50,6 +50,7 @@ BLOCK_BYTES = 1 << 21
 PIECE_BYTES = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_CHANGED = "the file changed while it was read; wait until it is complete"
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def pieces(path: Path) -> Iterator[bytes]:
         except OSError as error:
             raise _unreadable(path, error) from error
         if Stamp.of(path, file.fileno()) != before:
-            raise InputError(f"{shown_path(path)}: the file changed while it was read; wait until it is complete")
+            raise InputError(f"{shown_path(path)}: {_CHANGED}")
 
 
 @lru_cache(maxsize=256)
@@ -208,6 +209,9 @@ class Origin:
         """Return what pyarrow reads at any position: a path, or a buffer."""
         raise NotImplementedError
 
+    def unchanged(self) -> None:
+        """Raise an InputError if the bytes are not those of the first call, in a file that was replaced or changed."""
+
     def _read(self) -> Iterator[bytes]:
         raise NotImplementedError
 
@@ -234,6 +238,11 @@ class File(Origin):
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.path, self.name = path, name or shown_path(path)
+        self.stamp = Stamp.of(path)
+
+    def unchanged(self) -> None:
+        if Stamp.of(self.path) != self.stamp:
+            raise InputError(f"{self.name}: {_CHANGED}")
 
     def head(self, n_bytes: int) -> bytes:
         found, reading = b"", pieces(self.path)
@@ -245,10 +254,13 @@ class File(Origin):
         return found[:n_bytes]
 
     def file(self) -> Any:
+        self.unchanged()
         return io.BytesIO(read_content(self.path)) if bare_name(self.path.name) != self.path.name else self.path
 
     def _read(self) -> Iterator[bytes]:
-        return pieces(self.path)
+        self.unchanged()
+        yield from pieces(self.path)
+        self.unchanged()
 
 
 class Pipe(Origin):

@@ -154,31 +154,19 @@ seed_ : int
 # The streams of `budgetrun.engine.examples`: how to read them, and what is X.
 _STREAMS = {
     "breast_cancer": (
-        "from sklearn.datasets import load_breast_cancer",
-        "from sklearn.preprocessing import scale",
-        "X, y = load_breast_cancer(return_X_y=True)",
-        "scale(X)",
+        "from sklearn.datasets import load_breast_cancer", "from sklearn.preprocessing import scale",
+        "X, y = load_breast_cancer(return_X_y=True)", "scale(X)",
     ),
-    "digits": (
-        "from sklearn.datasets import load_digits",
-        "X, y = load_digits(n_class=4, return_X_y=True)",
-        "X / 16",
-    ),
-    "diabetes": (
-        "from sklearn.datasets import load_diabetes",
-        "X, y = load_diabetes(return_X_y=True)",
-        "X",
-    ),
-}
+    "digits": ("from sklearn.datasets import load_digits", "X, y = load_digits(n_class=4, return_X_y=True)", "X / 16"),
+    "diabetes": ("from sklearn.datasets import load_diabetes", "X, y = load_diabetes(return_X_y=True)", "X"),
+}  # fmt: skip
 
 
 def _page(title: str, variants: Variants, several: Variants, arguments: dict[str, Any]) -> str:
     """Return a classifier's docstring: its learners' rules, parameters, papers and examples, and what all share."""
     pages = {(v, kind): _sections(learner) for kind in (0, 1) for v, learner in (variants, several)[kind].items()}
-    lines = [
-        pages[None, 0]["summary"] if None in variants else "A family of learners; choose one with ``variant``.",
-        "",
-    ]
+    summary = pages[None, 0]["summary"] if None in variants else "A family of learners; choose one with ``variant``."
+    lines = [summary, ""]
     of_classes = "tie" in arguments
     if of_classes:
         own = [(f"{v}: " if v else "") + of_one["summary"] for (v, kind), of_one in pages.items() if kind]

@@ -172,7 +172,8 @@ def _checked(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) ->
 
 def _by_position(hierarchy: str, classes: np.ndarray) -> str:
     """Return the hierarchy with each label replaced by its position among the classes."""
-    position = {_written(label): i for i, label in enumerate(classes.tolist())}
+    labels = (int(label) if isinstance(label, float) and label.is_integer() else label for label in classes.tolist())
+    position = {str(label): i for i, label in enumerate(labels)}
     named = [label for label, _ in parse(hierarchy)]
     for label in named:
         if label not in position:
@@ -181,7 +182,3 @@ def _by_position(hierarchy: str, classes: np.ndarray) -> str:
         if label not in named:
             raise ValueError(f"hierarchy lacks the class {label}: it must contain each of {classes.tolist()}")
     return re.sub(r"[^\s()]+", lambda found: str(position[found[0]]), hierarchy)
-
-
-def _written(label: Any) -> str:
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

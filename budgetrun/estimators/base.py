@@ -262,9 +262,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
         try:
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=np.float64, reset=first, y_numeric=self._numeric
-            )
+            given = {"accept_sparse": "csr", "dtype": np.float64, "reset": first, "y_numeric": self._numeric}
+            X, y = validate_data(self, X, y, **given)
             if first:
                 found = self._found_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
@@ -365,21 +364,12 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     probabilities: bool = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
-        """Continue with more rounds.
+        """Continue with more rounds, as `BudgetEstimator.partial_fit` does.
 
         Parameters
         ----------
-        X : array_like or sparse, shape (n, d), n >= 1
-        y : array_like, shape (n,)
         classes : array_like, shape (n_classes,), or None
             All classes; required in the first call, unless its labels include every class.
-        **refused
-            As in `fit`.
-
-        Raises
-        ------
-        ValueError
-            A parameter was changed since the first call; only ``averaged`` can be.
         """
         if classes is None:
             return super().partial_fit(X, y, **refused)
@@ -387,15 +377,9 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         return self._pass(X, y, classes)
 
     def learn_one(self, x: Any, y: Any, classes: Any = None) -> None:
-        """Continue with one round, with the result of `partial_fit`, but faster.
+        """Continue with one round, an example of shape (d,) and its label; as `partial_fit`, but faster.
 
-        Parameters
-        ----------
-        x : array_like, shape (d,)
-        y : int, float, str or bool
-            The label.
-        classes : array_like, shape (n_classes,), or None
-            All classes; required if this is the first call. Later calls are faster without it.
+        ``classes`` are all classes, required if this is the first call; later calls are faster without them.
         """
         if classes is None:
             super().learn_one(x, y)
@@ -481,7 +465,6 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         return problem.labels(np.searchsorted(self.classes_, y))
 
     def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
-        """Return the classes in ascending order, from ``classes`` or else from the labels."""
         try:
             check_classification_targets(y)
             found: np.ndarray = np.unique(y if classes is None else classes)

@@ -130,23 +130,15 @@ class SelectingClassifier(BudgetClassifier):
     def _started(self, found: np.ndarray) -> Any:
         check_choices({"probabilities": self.probabilities})
         self.candidates_ = self._candidates()
-        built = [
-            group_options(one.get_params(deep=False), one._learners, one._several, found) for one in self.candidates_
-        ]
-        options = built[0][2]
+        given = [(one.get_params(deep=False), one._learners, one._several, found) for one in self.candidates_]
+        kernels, learners, options = zip(*(group_options(*one) for one in given), strict=True)
         for name in ("tie", "dtype"):
-            if len({own[name] for _, _, own in built}) > 1:
+            if len({own[name] for own in options}) > 1:
                 raise ValueError(f"{name} must be the same for all candidates")
-        return selection.Selection(
-            self._rule(),
-            [(kernel, learner) for kernel, learner, _ in built],
-            n_classes=len(found),
-            tie=options["tie"],
-            dtype=options["dtype"],
-        )
+        chosen = options[0] | {"n_classes": len(found)}
+        return selection.Selection(self._rule(), list(zip(kernels, learners, strict=True)), **chosen)
 
     def _rule(self) -> selection.Rule:
-        """Return the rule, checked."""
         known = selection.registry()
         if self.rule not in list(known):
             raise ValueError(f"rule must be one of {', '.join(known)}, got {self.rule!r}")

@@ -23,6 +23,11 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["10: algorithms[2].name: missing; must be the name of an algorithm  (budgetrun list algorithms)"]),
     (10, "  - {name: drawin, label: drawing, budget: 0}",
      ["10: algorithms[2].name: unknown 'drawin'; did you mean 'drawing'?  (budgetrun list algorithms)"]),
+    # It is not also missing from budgets or from the report.
+    (8, "  - {name: percepton}",
+     ["8: algorithms[0].name: unknown 'percepton'; did you mean 'perceptron'?  (budgetrun list algorithms)"]),
+    (10, "  - {name: drawin, budget: 3}",
+     ["10: algorithms[2].name: unknown 'drawin'; did you mean 'drawing'?  (budgetrun list algorithms)"]),
     (10, "  - {name: ranking, label: drawing, eta: 1}",
      ["10: algorithms[2].name: 'ranking' learns several classes only; it needs datasets with task: multiclass"
       "  (allowed: perceptron, fading, drawing)"]),
@@ -131,18 +136,6 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
 @pytest.mark.parametrize(("number", "line", "messages"), MISTAKES)
 def test_each_mistake_has_its_message(number: int, line: str, messages: list[str]) -> None:
     assert message(replaced(number, line)) == messages
-
-
-def test_an_unknown_algorithm_is_not_also_missing_from_budgets() -> None:
-    lines = message(replaced(8, "  - {name: percepton}"))
-    assert lines == [
-        "8: algorithms[0].name: unknown 'percepton'; did you mean 'perceptron'?  (budgetrun list algorithms)"
-    ]
-
-
-def test_an_unknown_algorithm_is_not_also_missing_from_the_report() -> None:
-    lines = message(replaced(10, "  - {name: drawin, budget: 3}"))
-    assert lines == ["10: algorithms[2].name: unknown 'drawin'; did you mean 'drawing'?  (budgetrun list algorithms)"]
 
 
 def test_a_list_is_not_a_sweep_if_the_parameter_is_a_list() -> None:

@@ -11,19 +11,10 @@ from budgetrun.config.kinds import is_formula, wrong_formula
 from budgetrun.config.problems import ValueType
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("round(2.5)", 3),
-        ("round(3.5)", 4),
-        ("round(-0.5)", 0),
-        ("round(0.49)", 0),
-        ("round(10 * log(T))", 46),
-        ("T ** -0.5", 0.1),
-        ("min(T, 3, 8)", 3),
-        ("8 / T**2", 8e-4),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("round(2.5)", 3), ("round(3.5)", 4), ("round(-0.5)", 0), ("round(0.49)", 0), ("round(10 * log(T))", 46),
+    ("T ** -0.5", 0.1), ("min(T, 3, 8)", 3), ("8 / T**2", 8e-4),
+])  # fmt: skip
 def test_values(text: str, value: float) -> None:
     assert Formula(text, ("T",))(T=100.0) == pytest.approx(value, rel=1e-15)
 

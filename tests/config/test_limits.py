@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 from config.demo import GOOD, message, replaced
-from pydantic import BaseModel
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
-from budgetrun.config.problems import MOST_PROBLEMS, value_types
+from budgetrun.config.problems import MOST_PROBLEMS, ValueType, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
-from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, DatasetSpec, FileName, Name
+from budgetrun.config.schema import MOST_RUNS, DatasetSpec, FileName, Name
 from budgetrun.config.yaml import MOST_BYTES, parse, read_text
 from budgetrun.runner.plan import make_plan
 
@@ -76,7 +75,7 @@ def test_only_files_of_a_limited_size_are_read(tmp_path: Path) -> None:
 
 def test_checking_takes_time_in_proportion_to_the_budgets() -> None:
     seconds = {}
-    for count in (2_000, 20_000):
+    for count in (1_000, 10_000):
         budgets = ", ".join(map(str, range(1, count + 1)))
         # Collections of what other tests left behind take longer than the config.
         gc.disable()
@@ -86,7 +85,7 @@ def test_checking_takes_time_in_proportion_to_the_budgets() -> None:
         gc.enable()
         assert config.count("a9a") == count
     # Time that grows with the square would be 100 times as much.
-    assert seconds[20_000] < 30 * seconds[2_000]
+    assert seconds[10_000] < 30 * seconds[1_000]
 
 
 SEEDS = f"makes 100,000,000,000 runs or more; a config may have {MOST_RUNS:,} runs"
@@ -125,32 +124,12 @@ def test_problems_are_listed_up_to_a_number() -> None:
     assert len(lines) == MOST_PROBLEMS + 1
 
 
-NAMES = [
-    "../../evil",
-    "/abs",
-    "a/b",
-    ".",
-    "..",
-    "CON",
-    "con",
-    "com1",
-    "a\nb",
-    "é",
-    "🙂",
-    "a" * 101,
-    "a" * 300,
-    "",
-    " ",
-    "a\0",
-]
+NAMES = ["../../evil", "/abs", "a/b", ".", "..", "CON", "con", "com1", "a\nb", "é", "🙂", "a" * 101, "a" * 300]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, "", " ", "a\0"])
 def test_names_of_files_stay_in_their_folder(name: str) -> None:
-    class Named(BaseModel):
-        name: FileName
-
-    assert value_types(Named)["name"].check(name)[1]
+    assert ValueType(FileName).check(name)[1]
     profile = "{" + repr(name) + ": {}}" if name.isprintable() else '{"a\\nb": {}}'
     with pytest.raises(InputError):
         read(f"{CONFIG}  - {{name: perceptron}}\nprofiles: {profile}\n", Path("x.yaml"))
@@ -159,11 +138,7 @@ def test_names_of_files_stay_in_their_folder(name: str) -> None:
 @pytest.mark.parametrize("name", ["a\nb", "a" * 101, "", " "])
 def test_labels_are_one_short_line(name: str) -> None:
     assert value_types(DatasetSpec)["label"].check(name)[1]
-
-    class Named(BaseModel):
-        label: Name
-
-    assert value_types(Named)["label"].check(name)[1]
+    assert ValueType(Name).check(name)[1]
 
 
 def test_formulas_of_any_length_and_depth() -> None:
@@ -210,17 +185,7 @@ def test_budgets_that_are_fractions() -> None:
     ]
 
 
-def test_control_characters_become_escapes() -> None:
-    assert printable("a\x1b[31m\r\x00\x9b\u202e\ud800 é🙂\t\n") == "a\\x1b[31m\\r\\x00\\x9b\\u202e\\ud800 é🙂\t\n"
-    assert str(InputError("a\x07b")) == "a\\x07b"
-
-
 def test_a_dataset_without_a_name_beside_values_by_dataset() -> None:
     text = "name: x\ndatasets: [{name: a9a}, {label: [b]}]\nkernel: {name: linear}\nalgorithms:\n"
     with pytest.raises(InputError, match=r"datasets\[1\]\.name: missing"):
         read(f"{text}  - {{name: rbp, budget: {{by_dataset: {{b: 5}}}}}}\n", Path("x.yaml"))
-
-
-def test_an_algorithm_counts_without_expanding() -> None:
-    spec = AlgorithmSpec(name="x", label="x", seeds=10**12, budget=(1, 2), parameters={"C": (1, 2, 3)})
-    assert spec.count() == 6 * 10**12

@@ -8,55 +8,22 @@ from pathlib import Path
 import pytest
 
 from budgetrun.base.errors import InputError
-from budgetrun.config.yaml import dotted, load, parse
+from budgetrun.config.yaml import Document, dotted, load, parse
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1e-3", 0.001),
-        ("1E5", 1e5),
-        (".5", 0.5),
-        ("-1.", -1.0),
-        ("+1", 1),
-        ("-7", -7),
-        ("012", 12),
-        ("0o17", 15),
-        ("0x1F", 31),
-        (".inf", math.inf),
-        ("-.Inf", -math.inf),
-        ("true", True),
-        ("False", False),
-        ("on", "on"),
-        ("off", "off"),
-        ("yes", "yes"),
-        ("no", "no"),
-        ("y", "y"),
-        ("1_000", "1_000"),
-        ("1:30", "1:30"),
-        ("2008-01-31", "2008-01-31"),
-        ("01234|56789", "01234|56789"),
-        ("1e", "1e"),
-        (".", "."),
-        ("'1'", "1"),
-        ('"true"', "true"),
-        ("~", None),
-        ("null", None),
-        ("", None),
-        ("!!str 5", "5"),
-        ("!!float 1", 1.0),
-        ("{a: [1, {b: x}]}", {"a": [1, {"b": "x"}]}),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("1e-3", 0.001), ("1E5", 1e5), (".5", 0.5), ("-1.", -1.0), ("+1", 1), ("-7", -7), ("012", 12), ("0o17", 15),
+    ("0x1F", 31), (".inf", math.inf), ("-.Inf", -math.inf), ("true", True), ("False", False), ("on", "on"),
+    ("off", "off"), ("yes", "yes"), ("no", "no"), ("y", "y"), ("1_000", "1_000"), ("1:30", "1:30"),
+    ("2008-01-31", "2008-01-31"), ("01234|56789", "01234|56789"), ("1e", "1e"), (".", "."), ("'1'", "1"),
+    ('"true"', "true"), ("~", None), ("null", None), ("", None), ("!!str 5", "5"), ("!!float 1", 1.0),
+    ("{a: [1, {b: x}]}", {"a": [1, {"b": "x"}]}),
+])  # fmt: skip
 def test_values(text: str, value: object) -> None:
     document = parse(f"key: {text}\n")
     assert document.problems == []
     assert document.data == {"key": value}
     assert type(document.data["key"]) is type(value)
-
-
-def test_nan() -> None:
-    assert math.isnan(parse("key: .nan").data["key"])
 
 
 def test_lines_of_keys_and_items() -> None:
@@ -81,12 +48,6 @@ def test_an_alias_stands_for_its_anchor() -> None:
     assert document.data == {"a": [1, 2], "b": [1, 2]}
     assert document.lines[("b",)] == 2
     assert document.lines[("b", 0)] == 1
-
-
-def test_empty_text() -> None:
-    document = parse("# nothing but a comment\n")
-    assert document.data is None
-    assert document.problems == []
 
 
 @pytest.mark.parametrize(
@@ -129,11 +90,11 @@ def test_problems(text: str, problems: list[str]) -> None:
     assert [str(problem) for problem in parse(text).problems] == problems
 
 
-def test_the_first_of_two_values_stands() -> None:
+def test_single_cases() -> None:
+    assert math.isnan(parse("key: .nan").data["key"])
+    assert parse("# nothing but a comment\n") == Document(None, {(): 1})
+    # The first of two values stands.
     assert parse("a: 1\na: 2\n").data == {"a": 1}
-
-
-def test_dotted() -> None:
     assert dotted(("algorithms", 1, "budget", "fractions", 0)) == "algorithms[1].budget.fractions[0]"
     assert dotted(()) == ""
 

@@ -41,6 +41,9 @@ class Typed(Reader):
         first = 1
         found = self._columns(list(wanted))
         while True:
+            if self.origin is not None:
+                # What is mapped into memory and cut would end the process.
+                self.origin.unchanged()
             with self._explained():
                 columns = next(found, None)
             if columns is None:

@@ -243,7 +243,7 @@ class Table:
 
     def _pieces(self, n_rows: int, closed: bool) -> Iterator[list[Piece] | None]:
         """Yield all examples; with ``closed``, a label that is not one of the classes is a fault."""
-        encoder, digest = self._encoder, None if self._reader.hashed else _Digest()
+        encoder, digest = self._encoder, None if self._reader.hashed else Digest()
         classes = (self.classes or None) if closed else None
         encoder.unknown.update(dict.fromkeys(encoder.unknown, 0))
         for batch in self._reader.batches(encoder.wanted):
@@ -382,8 +382,8 @@ def _located(fault: Fault, piece: Piece) -> str:
     return fault.told if fault.kind == "length" else f"{piece.place(fault.row, fault.position)}: {fault.told}"
 
 
-class _Digest:
-    """A checksum of examples that come from memory, the same for chunks of any size."""
+class Digest:
+    """A checksum of examples, the same for chunks of any size."""
 
     def __init__(self) -> None:
         self._parts = [hashlib.sha256() for _ in range(4)]
@@ -396,7 +396,8 @@ class _Digest:
             part.update(np.ascontiguousarray(array).tobytes())
         self._parts[3].update(y.tobytes() if y.dtype.kind == "f" else "\n".join([*y.tolist(), ""]).encode())
 
-    def hexdigest(self, features: list[str]) -> str:
+    def hexdigest(self, features: Sequence[str] = ()) -> str:
+        """Return the checksum of the examples so far, with the names of their features."""
         told = [*features, *(part.hexdigest() for part in self._parts)]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 

@@ -131,7 +131,7 @@ class Store:
 
     def drop_unfinished_writes(self) -> None:
         """Remove the temporary files of processes that have ended."""
-        for path in [path for place in (self.folder, self.parts, self.curves) for path in place.glob(".*.tmp")]:
+        for path in list(self.folder.rglob(".*.tmp")):
             writer = path.name.split(".")[-2]
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
                 with explained(path):

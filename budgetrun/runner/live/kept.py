@@ -53,9 +53,16 @@ class Progressed:
     sha256s: list[str] = field(default_factory=list)
     # The value of ``gamma: auto``.
     median_gamma: float | None = None
+    # The state of the file when it was opened, and a checksum of the rows that were played.
     stamp: list[int] = field(default_factory=list)
+    seen: str = ""
     seconds: float = 0.0
+    # T, if parameters depend on it.
+    n_rounds: int | None = None
+    # All of the stream was played, and all results are written.
     ended: bool = False
+    # The rows of ``seen`` are those of a part of a pipe that has not ended.
+    in_part: bool = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "player" in state:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, one_line
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
@@ -156,7 +156,9 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         **({"metrics": list(request.metrics)} if request.metrics else {}),
         "report": _report(request, problem, labels, algorithms, [entry["rule"] for entry in rules]),
     }
-    comments = "".join(f"# {line}\n" for line in [f"The settings of: budgetrun run {request.source}", *seen])
+    # Names from the data may have line ends, which would end the comment.
+    told = [one_line(text) for text in (f"The settings of: budgetrun run {request.source}", *seen)]
+    comments = "".join(f"# {line}\n" for line in told)
     return comments + yaml.dump(
         config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
     )

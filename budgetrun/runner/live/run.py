@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import chain
@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.base.errors import InputError, say
-from budgetrun.base.files import make_folder, write
+from budgetrun.base.files import is_file, make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
-from budgetrun.data.content import clipped
+from budgetrun.data.content import Stamp, clipped
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
+from budgetrun.data.tables.table import Digest
 from budgetrun.kernels import compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
@@ -54,8 +55,14 @@ STATE, CONFIG = "stream.state", "config.yaml"
 _FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
 
 
-def run(request: Request) -> int:
+def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -> int:
     """Play a stream, and write its results folder.
+
+    Parameters
+    ----------
+    request : Request
+    report : callable
+        Called with the folder when its results are written, also if they were written before; it writes the report.
 
     Returns
     -------
@@ -70,9 +77,10 @@ def run(request: Request) -> int:
     path = request.folder / STATE
     if request.force:
         move_aside(request.folder)
-    before = _before(request, path)
-    if before is not None and before.ended and not request.from_pipe:
+    before, stamp = _before(request, path), _stamp(request)
+    if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
+        report(request.folder)
         return 0
     table = open_table(
         request.source,
@@ -92,7 +100,8 @@ def run(request: Request) -> int:
     skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
     if before is not None:
         say(f"continued after {state.session.rounds:,} rounds")
-    return _Run(request, config, table, state, skip).play(chunks, first)
+    state.stamp, state.ended = stamp, False
+    return _Run(request, config, table, state, skip, report).play(chunks, first)
 
 
 def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
@@ -114,6 +123,9 @@ def _before(request: Request, path: Path) -> Progressed | None:
     state, _ = load_state(path)
     if not isinstance(state, Progressed):
         raise InputError(f"{path}: not the state of a stream; remove it, or start again with --force")
+    if not state.session.rounds:
+        # The choices may be those for another file.
+        return None
     asked = _asked(request)
     differing = sorted(key for key in asked if asked[key] != state.request.get(key))
     if differing:
@@ -122,12 +134,16 @@ def _before(request: Request, path: Path) -> Progressed | None:
             f"{request.folder}: was started with different options ({names}); use the same ones, take another "
             "--name, or start again with --force"
         )
-    if not request.from_pipe and state.stamp != _stamp(request):
-        raise InputError(
-            f"{request.source}: the file has changed since {state.session.rounds:,} of its rows were played; "
-            "start again with --force"
-        )
+    if not request.from_pipe and not state.seen and state.stamp != _stamp(request)[: len(state.stamp)]:
+        raise _is_another(request, state)
     return state
+
+
+def _is_another(request: Request, state: Progressed) -> InputError:
+    return InputError(
+        f"{request.source}: the file has changed since {state.session.rounds:,} of its rows were played; "
+        "start again with --force"
+    )
 
 
 def _asked(request: Request) -> dict[str, Any]:
@@ -139,8 +155,7 @@ def _asked(request: Request) -> dict[str, Any]:
 
 
 def _stamp(request: Request) -> list[int]:
-    found = None if request.from_pipe else Path(request.source).stat()
-    return [found.st_size, found.st_mtime_ns] if found else []
+    return [] if request.from_pipe or not is_file(Path(request.source)) else [*Stamp.of(Path(request.source)).state]
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
@@ -148,7 +163,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
     config = read_config(text, request.folder / CONFIG)
-    specs = _specs(config, table, chosen.median_gamma)
+    specs, n_rounds = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
     rules = [registry()[spec.rule](**spec.parameters) for spec in config.select]
@@ -163,7 +178,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
         session=Session(learners, selections, task=config.task, metrics=config.metrics, looks=True, **options),
         names=[_name_of(spec, specs) for spec in specs],
         median_gamma=chosen.median_gamma,
-        stamp=_stamp(request),
+        n_rounds=n_rounds,
     )
 
 
@@ -176,16 +191,17 @@ def _name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
     return f"{spec.label} ({', '.join(parts)})" if parts else spec.label
 
 
-def _specs(config: Config, table: Table, median_gamma: float | None) -> list[RunSpec]:
-    """Return the specs of the runs, before it is known how many rounds a pipe has."""
+def _specs(config: Config, table: Table, median_gamma: float | None) -> tuple[list[RunSpec], int | None]:
+    """Return the specs of the runs, before it is known how many rounds a pipe has, and T if they depend on it."""
+    n_rounds = None if table.missing == "skip" else table.n_rows
     known = StreamInfo(table.n_rows or 1, len(table.features), None, ["-"], "", median_gamma=median_gamma)
     specs = specs_of(config, config.datasets[0], known)
     formulas = {text for spec in specs for key, text in spec.typed.items() if key in spec.parameters}
-    if table.n_rows is None and formulas:
+    if n_rounds is None and formulas:
         raise InputError(
             f"{table.where}: {min(formulas)!r} depends on T, the number of rounds, which is not known; give a number"
         )
-    return specs
+    return specs, n_rounds if formulas else None
 
 
 def _ordered(table: Table, request: Request) -> Iterator[Chunk]:
@@ -218,9 +234,24 @@ def _codes(y: np.ndarray, table: Table) -> np.ndarray:
 class _Run:
     """One call of the command on a stream that is open."""
 
-    def __init__(self, request: Request, config: Config, table: Table, state: Progressed, skip: int) -> None:
+    def __init__(
+        self,
+        request: Request,
+        config: Config,
+        table: Table,
+        state: Progressed,
+        skip: int,
+        report: Callable[[Path], Any],
+    ) -> None:
         self.request, self.config, self.table, self.state, self.skip = request, config, table, state, skip
+        self.report = report
         self.warned: dict[str, str] = {}
+        # The rows of the source that were played, in this call and, of a file, before; the present chunk's codes.
+        self._digest, self._codes, self._chunk_start = Digest(), np.empty(0), 0
+        self._in_parts = request.from_pipe and not request.replay
+        self._begun = state.session.rounds
+        if self._in_parts and state.in_part:
+            state.sha256s.append(state.seen)
         self._saved = time.monotonic()
         self._between = _FIRST_SAVED
         # False while some learners have played more rounds than others.
@@ -241,29 +272,31 @@ class _Run:
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising():
-                remaining = self._remaining(chunks)
-                session.run(remaining, scaled=self.state.scaler.scaled, whole=self._piece, after=self._tick)
-            self.state.ended = True
+                session.run(self._remaining(chunks), scaled=self._scaled, whole=self._piece, after=self._tick)
         except KeyboardInterrupt:
             code = 130
         finally:
             with interrupts.ignored():
-                self.state.seconds += time.monotonic() - began
                 self.progress.close()
                 # After an error within a piece, the last saved state is the one to continue from.
-                if self._whole:
+                if self._whole and session.rounds > self._begun:
+                    self.state.seconds += time.monotonic() - began
                     self._save()
         if code == 130 and not request.from_pipe:
             say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
             return code
         if session.rounds:
+            if self.state.n_rounds not in (None, session.rounds):
+                raise _is_another(request, self.state)
             with interrupts.ignored():
                 session.record()
                 self._warn(at_end=True)
-                parts = [*self.state.sha256s, self.table.sha256 or ""]
-                self.state.sha256s = parts if request.from_pipe and not request.replay else []
-                self._save()
+                parts = [*self.state.sha256s, self.table.sha256 or self._digest.hexdigest()]
                 self._write_results(parts)
+                self.report(request.folder)
+                # Only now nothing is left to do.
+                self.state.sha256s, self.state.ended = parts if self._in_parts else [], True
+                self._save()
         return code
 
     @contextmanager
@@ -275,11 +308,25 @@ class _Run:
 
     def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Matrix, np.ndarray]]:
         """Yield the rows of chunks from the first round that has not been played, with the labels of the engine."""
-        skip = self.skip
+        skip, session = self.skip, self.state.session
         for X, codes in chunks:
-            if skip < len(codes):
-                yield X[skip:], self.state.session.problem.labels(codes[skip:])[None]
-            skip = max(0, skip - len(codes))
+            if skip:
+                n = min(skip, len(codes))
+                self._digest.add(X[:n], codes[:n].astype(np.float64))
+                X, codes, skip = X[n:], codes[n:], skip - n
+                if not skip and self.state.seen and self._digest.hexdigest() != self.state.seen:
+                    raise _is_another(self.request, self.state)
+            if len(codes):
+                self._codes, self._chunk_start = codes, session.rounds
+                yield X, session.problem.labels(codes)[None]
+        if skip:
+            raise _is_another(self.request, self.state)
+
+    def _scaled(self, X: Matrix) -> Matrix:
+        """Return the next rows as learners take them, in place."""
+        start = self.state.session.rounds - self._chunk_start
+        self._digest.add(X, self._codes[start : start + X.shape[0]].astype(np.float64))
+        return self.state.scaler.scaled(X)
 
     def _tick(self, rounds: int) -> None:
         is_due = self.progress.is_due()
@@ -294,6 +341,10 @@ class _Run:
             self._between = min(_RARELY, max(_FIRST_SAVED, took / _SHARE_OF_SAVING))
 
     def _save(self) -> None:
+        state = self.state
+        state.in_part = self._in_parts and not state.ended
+        # A pipe in parts, and a state of another version, have rows that this call has not seen.
+        state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun else ""
         save_state(self.request.folder / STATE, self.state)
         self._saved = time.monotonic()
 
@@ -343,6 +394,7 @@ class _Run:
         store = Store(options.folder(self.config))
         manifest = provenance.manifest(self.config, plan, options, None)
         store.open(manifest)
+        store.drop_unfinished_writes()
         store.prune(lambda row: False)
         # Selections come after the learners, here and there.
         at = {run.run_id: i for i, run in enumerate(plan.runs)}

@@ -13,7 +13,7 @@ import pytest
 
 from budgetrun import cli
 from budgetrun import config as config_module
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import CannotWriteError, InputError
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
@@ -158,12 +158,62 @@ def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
     assert run_module.run(request()) == 130
     with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
         run_module.run(request(budgets=(30,), seeds=1))
-    with open("s.csv", "a") as file:
-        file.write("1,2,3,4,red,yes\n")
-    with pytest.raises(InputError, match="the file has changed"):
-        run_module.run(request())
+    before = contents("results/s")
+    for change in (lambda text: text.replace("red", "blue"), lambda text: text[: text.index("\n", 3000) + 1]):
+        text = Path("s.csv").read_text()
+        Path("s.csv").write_text(change(text))
+        with pytest.raises(InputError, match=r"the file has changed since 3.. of its rows were played; start again"):
+            run_module.run(request())
+        assert contents("results/s") == before
+        Path("s.csv").write_text(text)
     assert run_module.run(request(force=True)) == 0
     assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("rounds", [300, None])
+def test_rows_that_were_added_are_played(monkeypatch, rounds):
+    lines = Path("s.csv").read_text().splitlines(keepends=True)
+    given = {"gamma": ("0.1",), "scale": "running"}
+    assert run_module.run(request(name="whole", **given)) == 0
+    Path("s.csv").write_text("".join(lines[:600]))
+    if rounds:
+        stopped_after(monkeypatch, rounds, signal.SIGINT)
+    assert run_module.run(request(**given)) == (130 if rounds else 0)
+    Path("s.csv").write_text("".join(lines))
+    assert run_module.run(request(**given)) == 0
+    assert counts("results/s") == counts("results/whole")
+
+
+def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
+    from budgetrun.data.tables.table import Table
+
+    real = Table.chunks
+
+    def chunks(self, *given):
+        # The classes are known by now.
+        Path("s.csv").write_text(Path("s.csv").read_text().replace("yes", "aye"))
+        return real(self, *given)
+
+    monkeypatch.setattr(Table, "chunks", chunks)
+    with pytest.raises(InputError, match=r"s.csv: the file changed while it was read"):
+        run_module.run(request())
+    assert not os.path.exists("results/s")
+
+
+def test_the_report_belongs_to_what_has_to_be_written():
+    def full(folder):
+        raise CannotWriteError(f"{folder}: cannot be written (No space left on device)", "No space left on device")
+
+    with pytest.raises(CannotWriteError):
+        run_module.run(request(), full)
+    reports = []
+    assert run_module.run(request(), reports.append) == 0
+    assert reports == [Path("results/s")]
+    assert load_state("results/s/stream.state")[0].ended
 
 
 def test_a_formula_needs_the_number_of_rounds(monkeypatch):
