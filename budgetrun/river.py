@@ -37,7 +37,7 @@ _PAGE = """
     estimator : classifier of `budgetrun.estimators`, or None
         What was learned, with ``mistakes_``, ``weights_`` and so on; its classes are 0, 1, ..., as
         in `labels`, and its features are columns. None before the first example.
-    columns : dict
+    column_of : dict
         The column of each key.
     labels : dict
         The label of each class, as far as they are known; of two classes, 1 is the positive one.
@@ -49,7 +49,7 @@ _REGRESSOR_PAGE = """
     ----------
     estimator : regressor of `budgetrun.estimators`, or None
         What was learned, with ``weights_`` and so on; its features are columns. None before the first example.
-    columns : dict
+    column_of : dict
         The column of each key.
 """
 

@@ -179,15 +179,13 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
         np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
     apart = budgetrun.ProjectronPlusPlus().fit(X, codes).decision_function(X)
     assert np.abs(apart - expected).max() > 0.1
+    unmatched = "must be labels in groups, e.g. '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' has an unmatched '('"
     for hierarchy, sentence in [
-        ("(0 1) (2 3 4)", "hierarchy has the label 4, which is not among the classes [0, 1, 2, 3]"),
-        ("(0 1) 2", "hierarchy lacks the class 3: it must contain each of [0, 1, 2, 3]"),
-        (
-            "(0 1) (2 3",
-            "hierarchy must be labels in groups, e.g. '(0 6 8) (3 5) 1 2'; '(0 1) (2 3' has an unmatched '('",
-        ),
+        ("(0 1) (2 3 4)", "has the label 4, which is not among the classes [0, 1, 2, 3]"),
+        ("(0 1) 2", "lacks the class 3: it must contain each of [0, 1, 2, 3]"),
+        ("(0 1) (2 3", unmatched),
     ]:
-        with pytest.raises(ValueError, match=re.escape(sentence)):
+        with pytest.raises(ValueError, match=re.escape(f"hierarchy {sentence}")):
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
 
 

@@ -55,7 +55,7 @@ def through_a_file(path, thing):
 
 @pytest.mark.parametrize(("case_id", "form"), paired(firsts(CASES), FORMS))
 def test_continuing_gives_the_same_bits(tmp_path, case_id, form):
-    X, y = stream(form, CASES[case_id][0])
+    X, y = (values[:80] for values in stream(form, CASES[case_id][0]))
     whole, saved = group_of(case_id), group_of(case_id)
     scores = [whole.feed(X[:AT], y[None, :AT]), whole.feed(X[AT:], y[None, AT:])]
     first = saved.feed(X[:AT], y[None, :AT])

@@ -334,16 +334,16 @@ class DatasetReader:
                 self.checker.add((*path, key), "goes with classes, not with task: regression; remove it")
 
     def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
-        own = values.get("path") is not None
-        if values.get("test") is not None and (own or generated):
+        own, refused = values.get("path") is not None, {}
+        if own or generated:
             advice = "a file of your own is tested on test_path: FILE" if own else "generated data have none; remove it"
-            self.checker.add((*path, "test"), f"names parts of a card; {advice}")
-        if values.get("test_path") is not None and not own:
-            text = "goes with path, a file of your own; for a card write test: [parts]"
-            self.checker.add((*path, "test_path"), text)
-        for key in ("label_column", "missing"):
-            if values.get(key) is not None and not own:
-                self.checker.add((*path, key), "goes with path, a file of your own; remove it")
+            refused["test"] = f"names parts of a card; {advice}"
+        if not own:
+            refused["test_path"] = "goes with path, a file of your own; for a card write test: [parts]"
+            refused |= dict.fromkeys(("label_column", "missing"), "goes with path, a file of your own; remove it")
+        for key, text in refused.items():
+            if values.get(key) is not None:
+                self.checker.add((*path, key), text)
 
     def _is_generated(self, name: str, path: KeyPath) -> bool:
         """Return True if a card generates new points in every repetition; a card that does not exist is a problem."""

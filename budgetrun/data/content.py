@@ -222,6 +222,10 @@ class Held(Origin):
     def __init__(self, content: bytes, name: str) -> None:
         self.content, self.name = content, name
 
+    def pieces(self) -> Iterator[bytes]:
+        self.sha256 = self.sha256 or hashlib.sha256(self.content).hexdigest()
+        return self._read()
+
     def head(self, n_bytes: int) -> bytes:
         return self.content[:n_bytes]
 

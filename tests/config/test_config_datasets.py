@@ -97,43 +97,20 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
     assert message(replaced(number, line)) == messages
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "messages"),
-    [
-        (
-            "test: [test]",
-            "noise: 0.1, balanced: true, positive: 0",
-            [
-                "4: datasets[0].noise: goes with two classes, not with task: multiclass; remove it",
-                "4: datasets[0].balanced: goes with two classes, not with task: multiclass; remove it",
-                "4: datasets[0].positive: goes with two classes, not with task: multiclass; remove it",
-            ],
-        ),
-        (
-            "tie: mistake",
-            "tie: positive",
-            ["2: tie: must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"],
-        ),
-        (
-            "{name: perceptron}",
-            "{name: drawing, variant: basic, budget: 3}",
-            ["8: algorithms[0].variant: unknown 'basic'  (allowed: one_vs_rest)"],
-        ),
-        (
-            "{name: perceptron}",
-            "{name: percepton}",
-            ["8: algorithms[0].name: unknown 'percepton'; did you mean 'perceptron'?  (budgetrun list algorithms)"],
-        ),
-        (
-            ", task: multiclass}",
-            "}",
-            [
-                "5: datasets[1].task: is of two classes, and that of datasets[0] is not; "
-                "a config's datasets are all multiclass, or none is: make two configs"
-            ],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "messages"), [
+    ("test: [test]", "noise: 0.1, balanced: true, positive: 0",
+     [f"4: datasets[0].{key}: goes with two classes, not with task: multiclass; remove it"
+      for key in ("noise", "balanced", "positive")]),
+    ("tie: mistake", "tie: positive",
+     ["2: tie: must be 'mistake' with task: multiclass, where no score of 0 predicts +1, got 'positive'"]),
+    ("{name: perceptron}", "{name: drawing, variant: basic, budget: 3}",
+     ["8: algorithms[0].variant: unknown 'basic'  (allowed: one_vs_rest)"]),
+    ("{name: perceptron}", "{name: percepton}",
+     ["8: algorithms[0].name: unknown 'percepton'; did you mean 'perceptron'?  (budgetrun list algorithms)"]),
+    (", task: multiclass}", "}",
+     ["5: datasets[1].task: is of two classes, and that of datasets[0] is not; "
+      "a config's datasets are all multiclass, or none is: make two configs"]),
+])  # fmt: skip
 def test_mistakes_with_several_classes(old: str, new: str, messages: list[str]) -> None:
     Path("printed.csv").write_text("dataset,label,test_error_percent\n")
     assert message(MULTICLASS.replace(old, new)) == messages

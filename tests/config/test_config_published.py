@@ -16,55 +16,34 @@ from budgetrun.config.schema import Config, Published, ReportSpec
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 
-@pytest.mark.parametrize(
-    ("csv", "messages"),
-    [
-        (
-            "dataset,labl,online_error_percent\n",
-            [
-                "printed.csv:1: column 'label' is missing  (needed: dataset, label, online_error_percent)",
-                "printed.csv:1: column 'labl': unknown key; did you mean 'label'?"
-                "  (allowed: dataset, label, online_error_percent, budget, budget_fraction, setting, support_size, "
-                "margin_updates, test_error_percent, last_test_error_percent, seconds, objective, gap, "
-                "sliding_error_percent, fading_error_percent, f1, kappa, auc, brier, log_loss, rmse, mae, r2, "
-                "online_error_percent_sd, support_size_sd, margin_updates_sd, test_error_percent_sd, "
-                "last_test_error_percent_sd, seconds_sd, objective_sd, gap_sd, "
-                "sliding_error_percent_sd, fading_error_percent_sd, f1_sd, kappa_sd, auc_sd, brier_sd, log_loss_sd, "
-                "rmse_sd, mae_sd, r2_sd)",
-            ],
-        ),
-        (
-            "dataset,label,budget,online_error_percent\n"
-            "digits,a,1.5,x\n"
-            "digits,b,,\n"
-            "digits,c,,101\n"
-            "digits,d\n"
-            "digits,e,3,1\n"
-            "digits,e,3,2\n",
-            [
-                "printed.csv:2: budget: must be an integer >= 1 or empty, got '1.5'",
-                "printed.csv:2: online_error_percent: must be a number from 0 to 100, got 'x'",
-                "printed.csv:3: online_error_percent: must be a number from 0 to 100, got ''",
-                "printed.csv:4: online_error_percent: must be a number from 0 to 100, got '101'",
-                "printed.csv:5: must have 4 cells, like the first line, got 2",
-                "printed.csv:7: the same dataset, label, budget and setting as in line 6",
-            ],
-        ),
-        (
-            "dataset,label,budget_fraction,online_error_percent\ndigits,a,0,5\n",
-            ["printed.csv:2: budget_fraction: must be a number > 0 or empty, got '0'"],
-        ),
-        (
-            "dataset,label,setting,online_error_percent\ndigits,a,0.1,5\ndigits,a,eta=,5\ndigits,a,eta=.1,5\ndigits,a,eta=0.10,6\n",
-            [
-                "printed.csv:2: setting: must be like eta=0.1, or eta=0.1, C=2, or empty, got '0.1'",
-                "printed.csv:3: setting: must be like eta=0.1, or eta=0.1, C=2, or empty, got 'eta='",
-                "printed.csv:3: the same dataset, label, budget and setting as in line 2",
-                "printed.csv:5: the same dataset, label, budget and setting as in line 4",
-            ],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("csv", "messages"), [
+    ("dataset,labl,online_error_percent\n",
+     ["printed.csv:1: column 'label' is missing  (needed: dataset, label, online_error_percent)",
+      "printed.csv:1: column 'labl': unknown key; did you mean 'label'?"
+      "  (allowed: dataset, label, online_error_percent, budget, budget_fraction, setting, support_size, "
+      "margin_updates, test_error_percent, last_test_error_percent, seconds, objective, gap, "
+      "sliding_error_percent, fading_error_percent, f1, kappa, auc, brier, log_loss, rmse, mae, r2, "
+      "online_error_percent_sd, support_size_sd, margin_updates_sd, test_error_percent_sd, "
+      "last_test_error_percent_sd, seconds_sd, objective_sd, gap_sd, "
+      "sliding_error_percent_sd, fading_error_percent_sd, f1_sd, kappa_sd, auc_sd, brier_sd, log_loss_sd, "
+      "rmse_sd, mae_sd, r2_sd)"]),
+    ("dataset,label,budget,online_error_percent\ndigits,a,1.5,x\ndigits,b,,\ndigits,c,,101\ndigits,d\n"
+     "digits,e,3,1\ndigits,e,3,2\n",
+     ["printed.csv:2: budget: must be an integer >= 1 or empty, got '1.5'",
+      "printed.csv:2: online_error_percent: must be a number from 0 to 100, got 'x'",
+      "printed.csv:3: online_error_percent: must be a number from 0 to 100, got ''",
+      "printed.csv:4: online_error_percent: must be a number from 0 to 100, got '101'",
+      "printed.csv:5: must have 4 cells, like the first line, got 2",
+      "printed.csv:7: the same dataset, label, budget and setting as in line 6"]),
+    ("dataset,label,budget_fraction,online_error_percent\ndigits,a,0,5\n",
+     ["printed.csv:2: budget_fraction: must be a number > 0 or empty, got '0'"]),
+    ("dataset,label,setting,online_error_percent\ndigits,a,0.1,5\ndigits,a,eta=,5\ndigits,a,eta=.1,5\n"
+     "digits,a,eta=0.10,6\n",
+     ["printed.csv:2: setting: must be like eta=0.1, or eta=0.1, C=2, or empty, got '0.1'",
+      "printed.csv:3: setting: must be like eta=0.1, or eta=0.1, C=2, or empty, got 'eta='",
+      "printed.csv:3: the same dataset, label, budget and setting as in line 2",
+      "printed.csv:5: the same dataset, label, budget and setting as in line 4"]),
+])  # fmt: skip
 def test_published_numbers_are_checked(csv: str, messages: list[str]) -> None:
     Path("printed.csv").write_text(csv)
     assert message(GOOD) == [f"13: report.tables[0].expected: {text}" for text in messages]

@@ -51,55 +51,32 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
     assert message(replaced(number, line)) == messages
 
 
-@pytest.mark.parametrize(
-    ("text", "messages"),
-    [
-        *(
-            (
-                text,
-                [
-                    f"1: must be a config: YAML with the keys name, datasets and algorithms, got {found}"
-                    "  (for examples: budgetrun list configs)"
-                ],
-            )
-            for text, found in (
-                ("", "nothing"),
-                ("# a comment\n", "nothing"),
-                ("- a\n", "a list"),
-                ("3\n", "3"),
-                (
-                    "dataset,label\n" + "digits,perceptron\n" * 1000,
-                    "'dataset,label digits,perceptron digits,perceptron digits,...'",
-                ),
-            )
-        ),
-        ("!a b\n", ["1: tag '!a' cannot be used here; write the plain value"]),
-        (
-            "text " * 100 + ": 1\n",
-            [
-                f"1: {'text ' * 11}te...: unknown key  (allowed: {KEYS})",
-                "1: name: missing; must be a name made of lower-case letters, digits, '_' and '-'",
-                "1: datasets: missing; must be a list with at least one item",
-                "1: algorithms: missing; must be a list with at least one item",
-            ],
-        ),
-        ("[" * 1000, ["1: is nested more than 30 levels deep"]),
-        (
-            "name: a\ndatasets: []\nalgorithms: perceptron\n",
-            [
-                "2: datasets: must be a list with at least one item, got an empty list",
-                "3: algorithms: must be a list with at least one item, got 'perceptron'",
-            ],
-        ),
-        (
-            "name: a\n",
-            [
-                "1: datasets: missing; must be a list with at least one item",
-                "1: algorithms: missing; must be a list with at least one item",
-            ],
-        ),
-    ],
-)
+TABLE = "dataset,label\n" + "digits,perceptron\n" * 1000
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("", "nothing"), ("# a comment\n", "nothing"), ("- a\n", "a list"), ("3\n", "3"),
+    (TABLE, "'dataset,label digits,perceptron digits,perceptron digits,...'"),
+])  # fmt: skip
+def test_what_is_not_a_config(text: str, found: str) -> None:
+    wanted = "must be a config: YAML with the keys name, datasets and algorithms"
+    assert message(text) == [f"1: {wanted}, got {found}  (for examples: budgetrun list configs)"]
+
+
+EMPTY = [f"1: {key}: missing; must be a list with at least one item" for key in ("datasets", "algorithms")]
+
+
+@pytest.mark.parametrize(("text", "messages"), [
+    ("!a b\n", ["1: tag '!a' cannot be used here; write the plain value"]),
+    ("text " * 100 + ": 1\n",
+     [f"1: {'text ' * 11}te...: unknown key  (allowed: {KEYS})",
+      "1: name: missing; must be a name made of lower-case letters, digits, '_' and '-'", *EMPTY]),
+    ("[" * 1000, ["1: is nested more than 30 levels deep"]),
+    ("name: a\ndatasets: []\nalgorithms: perceptron\n",
+     ["2: datasets: must be a list with at least one item, got an empty list",
+      "3: algorithms: must be a list with at least one item, got 'perceptron'"]),
+    ("name: a\n", EMPTY),
+])  # fmt: skip
 def test_too_little_to_be_a_config(text: str, messages: list[str]) -> None:
     assert message(text) == messages
 

@@ -46,11 +46,12 @@ def test_own_file_stays_sparse_where_that_is_cheaper(tmp_path):
     assert isinstance(floats(load_own(path, "").X), np.ndarray)
 
 
-def test_own_file_missing(tmp_path):
-    told = message(load_own, tmp_path / "no.csv", "dataset 'mine'")
-    assert told == (
-        f"dataset 'mine': path: no file {tmp_path / 'no.csv'}; give a path from the config's folder, or an absolute one"
-    )
+@pytest.mark.parametrize("key", ["path", "test_path"])
+def test_own_file_missing(tmp_path, key):
+    (tmp_path / "s.csv").write_text("1,0\n2,4\n")
+    paths = {"path": tmp_path / "s.csv", key: tmp_path / "no.csv"}
+    told = f"{key}: no file {tmp_path / 'no.csv'}; give a path from the config's folder, or an absolute one"
+    assert message(stream_info, DatasetSpec(name="mine", **paths)) == f"dataset 'mine': {told}"
 
 
 def test_an_own_table_with_text_labels_categories_and_missing_values(tmp_path):

@@ -230,6 +230,7 @@ NOT_CARD = "belongs to a dataset with 'path', not to one with a card"
 NOT_MANY = "does not go with 'task: multiclass'; remove one of them"
 LEARNED = "is also in the stream; a test set has examples that are not learned: name another part, or fewer 'parts'"
 MANY, SPLITS = {"task": "multiclass"}, {"task": "equal_splits"}
+SPREADS = "variance standard_deviation"
 BINARY = "with 'task: binary'; remove it or the 'task: equal_splits'"
 
 
@@ -248,11 +249,7 @@ def options(**given):
         ("noisy_gaussians", {"test_path": "x.csv"}, f"'test_path' {NOT_CARD}; remove it"),
         ("noisy_gaussians", options(n=1), "options: unknown 'n'; allowed: n_per_class spread"),
         ("noisy_gaussians", options(n_per_class=0), "options.n_per_class: must be an integer >= 1, got 0"),
-        (
-            "noisy_gaussians",
-            options(spread="std"),
-            "options.spread: must be one of variance standard_deviation, got 'std'",
-        ),
+        ("noisy_gaussians", options(spread="std"), f"options.spread: must be one of {SPREADS}, got 'std'"),
         ("rotating_gaussians", options(deviation=0), "options.deviation: must be a number >= 1e-06, got 0"),
         ("rotating_gaussians", options(n_examples=3), "options.n_examples: must be even, half for each label, got 3"),
         ("unit_vectors", options(n_examples=1), "options.n_examples: must be an integer >= 2, got 1"),

@@ -171,22 +171,19 @@ def features(test, stream):
     )
 
 
+ROWS = "1,2,3\n2,3,4\n"
+NEW_LABELS = "the test set has labels that the stream does not have: 3 4; the stream's labels are: 1 2"
+SAME_DATA = "test_path: the same data as the stream's; a test set has examples that are not learned"
+
+
 @pytest.mark.parametrize(
     ("learned", "tested", "told"),
     [
         ("1 1:1 2:1\n0 1:3\n", "1 3:1\n", features(3, 2)),
-        ("1,2,3\n2,3,4\n", "1,2\n", features(1, 2)),
-        ("1,2,3\n2,3,4\n", "1,2,3,4\n", features(3, 2)),
-        (
-            "1,2,3\n2,3,4\n",
-            "1,2,3\n4,2,3\n3,1,1\n",
-            "dataset 's': the test set has labels that the stream does not have: 3 4; the stream's labels are: 1 2",
-        ),
-        (
-            "1,2,3\n2,3,4\n",
-            "1,2,3\n2,3,4\n",
-            "dataset 's': test_path: the same data as the stream's; a test set has examples that are not learned",
-        ),
+        (ROWS, "1,2\n", features(1, 2)),
+        (ROWS, "1,2,3,4\n", features(3, 2)),
+        (ROWS, "1,2,3\n4,2,3\n3,1,1\n", f"dataset 's': {NEW_LABELS}"),
+        (ROWS, ROWS, f"dataset 's': {SAME_DATA}"),
     ],
 )
 def test_test_files_that_do_not_fit(own, learned, tested, told):
@@ -198,9 +195,3 @@ def test_test_files_that_do_not_fit(own, learned, tested, told):
 def test_a_feature_named_with_value_zero_widens_a_stream(own):
     stream = spec("s", path=own("s.svm", "1 1:1 3:0\n0 1:3\n"), test_path=own("t.svm", "1 3:1\n"))
     assert floats(open_stream(stream, 0, 0).test.X).tolist() == [[0, 0, 1]]
-
-
-def test_a_test_file_that_is_not_there(own, tmp_path):
-    stream = spec("s", path=own("s.csv", "1,0\n2,4\n"), test_path=tmp_path / "none.csv")
-    told = f"dataset 's': test_path: no file {tmp_path / 'none.csv'}; give a path from the config's folder, or an "
-    assert message(stream_info, stream) == f"{told}absolute one"

@@ -43,21 +43,13 @@ def test_whole_numbers_are_found_with_their_unit(form, X, dtype, unit):
     assert dense(found).tobytes() == (X + 0.0).tobytes()
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        [[0.5, 1.2]],
-        [[0.1, 0.2, 0.3]],  # 3 * 0.1 is not 0.3
-        [[1.0, 32768.0]],
-        [[-32769.0, 1.0]],
-        [[32767.0] * 3],  # the sum of their squares is beyond 2^31
-        [[1e-300, 0.0]],
-        [[1e200, 0.0]],
-        [[5e-324, 1e300]],
-    ],
-)
-def test_other_numbers_stay_as_they_are(X):
-    assert as_whole(given := np.array(X)) is given
+# 3 * 0.1 is not 0.3, and the sum of the squares of 32767 is beyond 2^31.
+OTHERS = [[0.5, 1.2], [0.1, 0.2, 0.3], [1, 32768], [-32769, 1], [32767] * 3, [1e-300, 0], [1e200, 0], [5e-324, 1e300]]
+
+
+@pytest.mark.parametrize("row", OTHERS)
+def test_other_numbers_stay_as_they_are(row):
+    assert as_whole(given := np.array([row], dtype=float)) is given
 
 
 def dense(X):

@@ -4,7 +4,7 @@ from cases import EXHAUSTIVE
 from hypothesis import HealthCheck, settings
 
 _COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("bounded", max_examples=60 if EXHAUSTIVE else 10, derandomize=True, database=None, **_COMMON)
+settings.register_profile("bounded", max_examples=60 if EXHAUSTIVE else 8, derandomize=True, database=None, **_COMMON)
 # The examples of one round of scripts/attack/fuzz.py; failures are kept in .hypothesis and tried first the next time.
 settings.register_profile("fuzz", max_examples=300, **_COMMON)
 settings.load_profile("bounded")

@@ -6,7 +6,7 @@ A module defines:
 - ``SUFFIXES``, such as ``(".csv",)``, of the users' own files that are read in this format;
 - ``read(files, layout)``, which returns the `Examples` of some `Content`, one file after the other, and raises an
   InputError that names the file and the place of the first fault;
-- optionally ``READER``, a `budgetrun.data.tables.reader.Reader` of users' own files that are too large for memory;
+- optionally ``READER``, a `budgetrun.data.tables.columns.Reader` of users' own files that are too large for memory;
 - optionally ``sniff(head)``, which tells whether a user's own file whose suffix no format claims looks like this
   format, by the first 64 KB of its content.
 """

@@ -15,8 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.data import content
 from budgetrun.data.content import Held, Lines, Origin, is_text, last_line_end, shown
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
-from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.reader import Batch, Fault, Reader, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, length_faults
 from budgetrun.data.tables.table import Table
 
 REVISION = 1

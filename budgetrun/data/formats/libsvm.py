@@ -24,9 +24,8 @@ from budgetrun.data.content import (
     shown,
 )
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
-from budgetrun.data.tables.columns import check_distinct
+from budgetrun.data.tables.columns import LABEL, Batch, Reader, Vectors, check_distinct
 from budgetrun.data.tables.encode import is_sparse
-from budgetrun.data.tables.reader import LABEL, Batch, Reader, Vectors
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

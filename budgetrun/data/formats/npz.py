@@ -15,7 +15,7 @@ from budgetrun.base.errors import InputError, printable
 from budgetrun.data import limits
 from budgetrun.data.content import clipped
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
-from budgetrun.data.tables.reader import check_lengths
+from budgetrun.data.tables.columns import check_lengths
 from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:

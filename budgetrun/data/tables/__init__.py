@@ -18,9 +18,9 @@ from budgetrun.data.cards import Label
 from budgetrun.data.content import File, Origin, Pipe, Stamp, bare_name, hashed, read_content
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
+from budgetrun.data.tables.columns import Reader, Vectors, labels_of
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.jsonlines import JsonLines
-from budgetrun.data.tables.reader import Reader, Vectors, labels_of
 from budgetrun.data.tables.table import Chunk, Scan, Table
 from budgetrun.kernels.kinds import floats
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Origin
-from budgetrun.data.tables.columns import MISSING, Sample
+from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths
 from budgetrun.data.tables.encode import numbers_of
-from budgetrun.data.tables.reader import Batch, Reader, check_lengths
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22

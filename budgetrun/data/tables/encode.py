@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
 from budgetrun.data.content import clipped, is_text, listed, number_fault, shown
-from budgetrun.data.tables.columns import BOOLEANS, MISSING, Column, as_classes
-from budgetrun.data.tables.reader import Batch, Fault
+from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
 from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:

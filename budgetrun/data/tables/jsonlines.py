@@ -8,8 +8,7 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Lines, Origin, clipped, head_lines, line_blocks, shown
-from budgetrun.data.tables.columns import MISSING, Sample
-from budgetrun.data.tables.reader import Batch, Fault, Reader, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, length_faults
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 

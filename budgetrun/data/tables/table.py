@@ -22,6 +22,9 @@ from budgetrun.data.content import is_text
 from budgetrun.data.tables.columns import (
     REFUSED,
     Column,
+    Fault,
+    Reader,
+    Vectors,
     as_classes,
     as_label,
     check_distinct,
@@ -32,7 +35,6 @@ from budgetrun.data.tables.columns import (
     to_json,
 )
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
-from budgetrun.data.tables.reader import Fault, Reader, Vectors
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096

@@ -26,7 +26,7 @@ words = st.text(st.sampled_from('ab ,;"\n|\t'), min_size=1, max_size=6).map(lamb
 numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers(-9, 9).map(str)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     rows=st.lists(st.tuples(numbers, words, numbers), min_size=2, max_size=12),
     separator=st.sampled_from(",;\t|"),
