@@ -1,7 +1,5 @@
 """Metrics of classes besides mistakes, probabilities, and errors of numbers: each prediction precedes its label."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

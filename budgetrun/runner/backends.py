@@ -1,7 +1,5 @@
 """Backends of joblib that run jobs; `local` is ours."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The workers of a dask cluster: joblib's backend for dask, which here also ends when the cluster does."""
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

@@ -1,7 +1,5 @@
 """Progress of a sweep or a stream: a bar on a terminal, elsewhere a line at most every 20 seconds."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Helpers of the verbs of the command line: options, completion of names, and acting on each results folder."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -3,8 +3,6 @@
 A rule is one file in this folder, which is found automatically.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from budgetrun.base.registry import classes

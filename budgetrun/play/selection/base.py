@@ -1,7 +1,5 @@
 """Selections: candidates on one stream, and the base of the rules that weigh them and vote."""
 
-from __future__ import annotations
-
 import json
 import time
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Fixed share: exponential weights of which a share is divided among all candidates after every round."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

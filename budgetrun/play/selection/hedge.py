@@ -1,7 +1,5 @@
 """Hedge: exponential weights, with a rate that holds for any number of rounds."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

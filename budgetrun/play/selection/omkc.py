@@ -1,7 +1,5 @@
 """OMKC with deterministic combination and deterministic update: online learning with many kernels."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

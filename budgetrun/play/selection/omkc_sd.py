@@ -1,7 +1,5 @@
 """OMKC with deterministic combination and stochastic update: candidates that err often seldom learn."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

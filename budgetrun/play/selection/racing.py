@@ -1,7 +1,5 @@
 """Racing: Hedge, and candidates that are hopeless are dropped for good."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers that decide claims, computed from the runs of results folders, and from their bounds.csv."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Writing tables: one writer per suffix, one for the page and one for a terminal."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator

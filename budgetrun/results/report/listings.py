@@ -1,7 +1,5 @@
 """The simple tables of a report: what runs cost, and selections on the stream."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sentences below a table: how to read a cell, what differs between columns, what is missing."""
 
-from __future__ import annotations
-
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import FractionBudget, value_text
 from budgetrun.data.streams import ROUNDS

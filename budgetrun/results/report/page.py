@@ -1,7 +1,5 @@
 """The report of a results folder, and its page ``report.html``, which loads nothing; the index of several folders."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterable

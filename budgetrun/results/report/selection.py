@@ -1,7 +1,5 @@
 """Choosing among the settings of an algorithm: in hindsight, by a prefix of each stream, or by published numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """The tables of a report, as the config asks for them: their rows, verdicts and files."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

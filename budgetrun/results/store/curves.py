@@ -1,7 +1,5 @@
 """The curves that sweeps record, in ``curves/``: counts after rounds, and objectives after seconds."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 import zlib

@@ -5,8 +5,6 @@ runs. While the table is replaced it has two sums, the new one and the old one, 
 process is killed in between. A folder without this file comes from an earlier version; its table cannot be checked.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

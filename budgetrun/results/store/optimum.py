@@ -1,7 +1,5 @@
 """The gap between runs and the optimum, which lies between the largest lower bound and the smallest objective."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable

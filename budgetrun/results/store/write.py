@@ -6,8 +6,6 @@ line of either counts as a run that was never finished. A table that is not as i
 runs only count, if the parts have them all.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A stream larger than memory in random order: its rows first go to temporary files, each for a range of rounds."""
 
-from __future__ import annotations
-
 import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
