@@ -1,7 +1,5 @@
 """Run all benchmarks and write their results."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The comparisons on real streams. Each raises `DataMissingError` without its data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """``python -m benchmarks --check``: compare how much faster than a plain loop the engine is with committed ratios."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Time against the rounds, the budget, the features, the learners and the support size, on generated streams."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

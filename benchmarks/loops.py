@@ -5,8 +5,6 @@ into kernel values in place. All take the examples X, shape (T, d), their labels
 kernel, and return the rounds of the mistakes, from 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Timing: all sides of a comparison in turn, several times; the best processor time of each counts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple

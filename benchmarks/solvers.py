@@ -1,7 +1,5 @@
 """The batch solvers: MPU and LIBLINEAR on real data, to the same objective, and how the time of all four grows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small streams for the examples in docstrings, from the datasets that come with scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits

@@ -1,7 +1,5 @@
 """The online protocol, round by round; compiled with the form and the learner that it is given."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

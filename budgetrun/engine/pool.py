@@ -1,7 +1,5 @@
 """The examples that the learners of a group hold, each stored once, and their kernel values with the current block."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

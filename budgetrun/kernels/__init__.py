@@ -1,7 +1,5 @@
 """Kernels, rows of examples, and blocks of kernel values."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

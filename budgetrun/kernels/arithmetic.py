@@ -4,8 +4,6 @@ The exponential is made of operations that IEEE 754 defines bit by bit, which nu
 in the last place of the true value.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Explicit features z(x), whose inner products approximate a kernel, and blocks of these products."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The kernels of single tasks, as functions of ||a - b||^2 or of <a, b>."""
 
-from __future__ import annotations
-
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Functions in the span of kernel functions, and projections on it, one block of rounds at a time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The inner loops of hypotheses, in numpy; compiled code calls those of `loops` in their place, with the same bits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The learners, one module per algorithm, found by file."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ahpatron: AVP on a budget, which halves the support set and projects the removed half."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

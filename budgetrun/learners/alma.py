@@ -1,7 +1,5 @@
 """ALMA_2, the approximate maximal margin algorithm for the Euclidean norm."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """AVM: gradient descent in which cores stand for all examples near them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """AVP, the aggressive variant of the Perceptron."""
 
-from __future__ import annotations
-
 import math
 
 from budgetrun.base.params import Positive, ProperShare

@@ -1,7 +1,5 @@
 """The base classes of learners. A learner is an update rule, written with the verbs of a hypothesis."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """BOGD and BOGD++: gradient descent on a budget; a random example leaves, in BOGD++ more likely one of small weight."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BPA: the Passive-Aggressive algorithm on a budget; other examples take the part of f of the one that leaves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BSGD: Pegasos with kernels on a budget, maintained by removal or by projection."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

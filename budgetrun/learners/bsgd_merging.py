@@ -1,7 +1,5 @@
 """BSGD maintained by merging: past the budget, two points become one."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The budget Perceptron of Crammer, Kandola and Singer, as described in the Forgetron paper."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

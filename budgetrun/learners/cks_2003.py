@@ -1,7 +1,5 @@
 """The budget Perceptron of Crammer, Kandola and Singer, as their own paper describes it."""
 
-from __future__ import annotations
-
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool

@@ -1,7 +1,5 @@
 """DualSGD: gradient descent with a support set, and random features for the examples that leave it."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

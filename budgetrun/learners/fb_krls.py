@@ -1,7 +1,5 @@
 """FB-KRLS: kernel ridge regression on a fixed budget of examples."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.base.params import Budget, Positive

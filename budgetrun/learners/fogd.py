@@ -1,7 +1,5 @@
 """FOGD: gradient descent over random Fourier features."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from budgetrun.base.params import Count, Positive, Seed

@@ -1,7 +1,5 @@
 """The Forgetrons: basic, self-tuned and greedy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Literal

@@ -1,7 +1,5 @@
 """Label hierarchies, written as text, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

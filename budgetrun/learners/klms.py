@@ -1,7 +1,5 @@
 """KLMS: kernel least mean squares, a gradient step on every example."""
 
-from __future__ import annotations
-
 import math
 
 from budgetrun.base.params import Budget, Positive

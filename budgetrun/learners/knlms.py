@@ -1,7 +1,5 @@
 """KNLMS: normalized kernel least mean squares with the coherence criterion."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.base.params import Budget, Positive, PositiveShare

@@ -1,7 +1,5 @@
 """PROS-N-KONS and CON-KONS: Newton steps over the Nystroem features of a dictionary that is drawn at random."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Literal
 

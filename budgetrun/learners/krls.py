@@ -1,7 +1,5 @@
 """KRLS: recursive least squares with kernels, on examples that are not nearly dependent."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg.lapack import dpotrs, dtrtrs
 

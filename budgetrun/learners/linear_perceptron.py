@@ -1,7 +1,5 @@
 """The linear Perceptron: a baseline without a kernel, in the memory of one example."""
 
-from __future__ import annotations
-
 from budgetrun.engine.hypotheses import ExplicitFeatures
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Inputs

@@ -1,7 +1,5 @@
 """The modified Randomized Budget Perceptron: removal as regularisation, and a bound on the norm."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

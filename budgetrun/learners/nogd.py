@@ -1,7 +1,5 @@
 """NOGD: gradient descent over the Nystroem features of the first examples with a positive loss."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """NORMA: stochastic gradient descent in the kernel's space, truncated to a budget."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Literal
 

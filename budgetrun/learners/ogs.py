@@ -1,7 +1,5 @@
 """Online greedy sparsification: steps that are projected on the support set if they nearly lie in its span."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar, Literal
 

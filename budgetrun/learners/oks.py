@@ -1,7 +1,5 @@
 """OKS and IOKS: in every round, one of several kernels is drawn, and only its function predicts and learns."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from itertools import accumulate

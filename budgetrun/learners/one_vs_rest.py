@@ -3,8 +3,6 @@
 This is the one place where several learners become one. To the engine, they are a learner of several classes.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 from functools import cache

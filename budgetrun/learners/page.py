@@ -4,8 +4,6 @@ A section begins with its title and a colon, and the last lines are an example o
 `budgetrun.engine.examples`, which the page imports. A class that builds on another rule describes only what differs.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap

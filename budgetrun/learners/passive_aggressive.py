@@ -1,7 +1,5 @@
 """PA-I, the Passive-Aggressive algorithm with bounded steps, binary and multiclass."""
 
-from __future__ import annotations
-
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner

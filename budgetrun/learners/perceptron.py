@@ -1,7 +1,5 @@
 """The kernel Perceptron, binary and multiclass."""
 
-from __future__ import annotations
-
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
 from budgetrun.learners.base import BinaryLearner, MulticlassLearner
 

@@ -1,7 +1,5 @@
 """POMDR: optimistic mirror descent, which predicts with a hint from the last examples and halves its support set."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """ALMA_2 with projections."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

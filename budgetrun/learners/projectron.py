@@ -1,7 +1,5 @@
 """The Projectron: examples that nearly lie in the span of the support set are projected on it instead of added."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

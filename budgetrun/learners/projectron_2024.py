@@ -1,7 +1,5 @@
 """The "Projectron++" of the comparison of 2024: it updates on every positive loss, by projecting or by adding."""
 
-from __future__ import annotations
-
 from budgetrun.base.params import NotNegative
 from budgetrun.learners.projectron import Projectron
 

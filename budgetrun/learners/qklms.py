@@ -1,7 +1,5 @@
 """QKLMS: kernel least mean squares over a quantized set of examples."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

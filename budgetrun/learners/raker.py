@@ -1,7 +1,5 @@
 """Raker and AdaRaker: gradient descent over random features of several kernels, weighted by their losses."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

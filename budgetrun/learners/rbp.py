@@ -1,7 +1,5 @@
 """The Randomized Budget Perceptron, called CG in the Forgetron paper."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.base.params import Budget, Seed

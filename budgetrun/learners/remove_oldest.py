@@ -1,7 +1,5 @@
 """The Remove-Oldest Perceptron."""
 
-from __future__ import annotations
-
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner, Budgeted

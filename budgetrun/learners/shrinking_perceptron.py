@@ -1,7 +1,5 @@
 """The Shrinking Perceptron."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The simplified Forgetron: one shrinking coefficient for all mistakes, and a bound on the norm."""
 
-from __future__ import annotations
-
 import math
 
 from budgetrun.base.params import Budget, NotNegative, Positive

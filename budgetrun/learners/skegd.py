@@ -1,7 +1,5 @@
 """SkeGD and FORKS: gradient descent and Newton steps over the features of a sketched kernel matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed

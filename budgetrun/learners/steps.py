@@ -1,7 +1,5 @@
 """Steps that several learners take: onto a ball, and of stochastic gradient descent."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The Stoptron: the Perceptron until the budget is full, and then the same hypothesis for good."""
 
-from __future__ import annotations
-
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner, Budgeted
 

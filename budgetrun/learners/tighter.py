@@ -1,7 +1,5 @@
 """The Tighter Budget Perceptron: the example leaves without which f errs least."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal
 

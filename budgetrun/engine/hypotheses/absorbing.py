@@ -1,7 +1,5 @@
 """Kernel expansions beside random features, which take over the examples that leave."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The base classes of hypotheses: all, and those whose scores are summed in a stated order, by tiles of rounds."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar

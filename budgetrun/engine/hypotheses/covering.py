@@ -1,7 +1,5 @@
 """Kernel expansions that know the distances of their examples, in the space of the examples."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

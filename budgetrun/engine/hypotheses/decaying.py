@@ -1,7 +1,5 @@
 """Hypotheses whose weights decay in every round, with or without a loss."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.engine.hypotheses.base import MOST_CHANGES, SCALED

@@ -1,7 +1,5 @@
 """Kernel expansions for several kernels, one of which is drawn for each round."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED

@@ -1,7 +1,5 @@
 """Linear functions of the coordinates in the span of a dictionary, which grows."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

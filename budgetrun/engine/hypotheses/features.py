@@ -1,7 +1,5 @@
 """Hypotheses over explicit features z(x): f(x) = w . z(x)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Functions in the span of a support set, by their coordinates in an orthonormal frame of it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Merging two points of a Gaussian expansion into one: which two, and where it is."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

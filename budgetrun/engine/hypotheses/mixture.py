@@ -1,7 +1,5 @@
 """Mixtures of linear functions over random features of several kernels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

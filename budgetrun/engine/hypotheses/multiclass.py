@@ -1,7 +1,5 @@
 """Multiclass kernel expansions: one weighted sum per class; the class of the largest score is predicted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED, UNSURE

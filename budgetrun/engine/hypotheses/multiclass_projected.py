@@ -1,7 +1,5 @@
 """Hypotheses over pairs of example and label, with projections on the span of the support set."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

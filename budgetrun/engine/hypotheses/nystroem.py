@@ -1,7 +1,5 @@
 """Hypotheses that are kernel expansions first, then functions of the Nystroem features of the support set."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion

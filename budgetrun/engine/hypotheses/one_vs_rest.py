@@ -1,7 +1,5 @@
 """One hypothesis per class, each of which tells its class from all others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

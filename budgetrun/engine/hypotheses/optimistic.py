@@ -1,7 +1,5 @@
 """Hypotheses that predict with a hint: the mean of the last examples, times a weight, is added to f."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

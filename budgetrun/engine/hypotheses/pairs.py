@@ -1,7 +1,5 @@
 """Kernel values between support examples that rules remember or compare."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion

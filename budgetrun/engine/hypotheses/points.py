@@ -1,7 +1,5 @@
 """Hypotheses over points of their own, which need not be examples of the stream."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

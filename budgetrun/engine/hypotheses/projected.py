@@ -1,7 +1,5 @@
 """Hypotheses with projections on the span of the support set."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

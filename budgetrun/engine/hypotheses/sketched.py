@@ -1,7 +1,5 @@
 """Linear functions over the features of a sketched kernel matrix, which can be replaced."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from budgetrun.engine.hypotheses.nystroem import Nystroem, canonical

@@ -1,7 +1,5 @@
 """Compiling: the only package that knows numba, which it imports when it compiles."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import cache

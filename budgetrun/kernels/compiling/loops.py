@@ -4,8 +4,6 @@ Blocks have the shape (tiles, slots, rounds): rounds are contiguous, so that loo
 `rows` has the same computations in numpy; both give the same bits.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

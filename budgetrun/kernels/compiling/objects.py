@@ -1,7 +1,5 @@
 """Python objects and functions as compiled code sees them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Plain functions that are compiled when their module is imported, for arguments of stated types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -5,8 +5,6 @@ such objects: in the compiled code they are structures of the same attributes, w
 at the end of the call their numbers are written back. Arrays are shared, so they must be changed in place.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 import uuid

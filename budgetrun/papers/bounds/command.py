@@ -1,7 +1,5 @@
 """The verb `budgetrun bounds`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

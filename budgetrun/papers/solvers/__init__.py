@@ -1,7 +1,5 @@
 """The batch solvers, found by file."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from budgetrun.base.registry import classes, parameters

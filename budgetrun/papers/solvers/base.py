@@ -1,7 +1,5 @@
 """Base of the batch solvers, which minimize J(w) = ||w||^2 / 2 + C sum_k max(0, 1 - y_k <w, x_k>)."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import time

@@ -1,7 +1,5 @@
 """DCD: LIBLINEAR's dual coordinate descent, through scikit-learn."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """MPU: the Margin Perceptron with Unlearning, in the primal and in its kernel form."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

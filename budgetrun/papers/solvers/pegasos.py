@@ -1,7 +1,5 @@
 """Pegasos: stochastic sub-gradient descent on the primal, with small batches and projection."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

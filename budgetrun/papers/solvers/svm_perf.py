@@ -1,7 +1,5 @@
 """SVM-perf: cutting planes for the 1-slack form of the problem."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The papers' bounds, one module per paper, and the best competitors in hindsight."""
 
-from __future__ import annotations
-
 from budgetrun.base.registry import classes
 from budgetrun.papers.theory.base import Bound, Condition, Run, SolverBound, SolverRun, Verdict, about
 from budgetrun.papers.theory.competitors import Competitor, Competitors, find

@@ -5,8 +5,6 @@ predicts +1, the rounds with f(x) = 0 and y = +1. The loss of the latter also ex
 both in N_T.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

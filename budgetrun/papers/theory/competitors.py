@@ -1,7 +1,5 @@
 """Competitors in hindsight: the functions a mistake bound compares a learner with, found without the learner."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

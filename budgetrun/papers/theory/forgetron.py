@@ -1,7 +1,5 @@
 """Dekel, Shalev-Shwartz & Singer (2008), "The Forgetron: a kernel-based Perceptron on a budget", SIAM J. Comput."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from budgetrun.papers.theory.base import Bound, Condition, Floats, Names, Run, at_least, short_examples

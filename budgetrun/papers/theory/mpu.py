@@ -1,7 +1,5 @@
 """Panagiotakopoulos & Tsampouka (2010), "The margin Perceptron with unlearning", ICML: how many updates it makes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

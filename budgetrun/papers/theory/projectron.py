@@ -1,7 +1,5 @@
 """Orabona, Keshet & Caputo (2009), "Bounded kernel-based online learning", JMLR 10."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

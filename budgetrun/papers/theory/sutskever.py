@@ -1,7 +1,5 @@
 """Sutskever (2009), "A simpler unified analysis of budget perceptrons", ICML."""
 
-from __future__ import annotations
-
 import math
 
 from budgetrun.papers.theory.base import Bound, Condition, Floats, Run, at_least, is_set_to, short_examples

@@ -1,7 +1,5 @@
 """The claims of a paper: what it says, the numbers that decide it, and the verdict that they give."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The verb `budgetrun verdicts`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

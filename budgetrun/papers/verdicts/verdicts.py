@@ -1,7 +1,5 @@
 """The verdict on each claim of the papers: judged from committed results, and one page of all of them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

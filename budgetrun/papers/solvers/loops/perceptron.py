@@ -1,7 +1,5 @@
 """The Margin Perceptron with Unlearning: present some examples once, in a given order."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

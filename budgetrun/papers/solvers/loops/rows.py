@@ -5,8 +5,6 @@ or a Gram matrix. With a Gram matrix, ``a`` holds the scores y_k <a, x_k> of all
 vector.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pegasos: steps on drawn examples."""
 
-from __future__ import annotations
-
 import math
 
 from budgetrun.kernels.compiling.plain import compiled, types
