@@ -34,7 +34,7 @@ def _defined_in_all(package: str) -> list[type]:
 
 def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     """Return the concrete subclasses of ``base`` that a module defines, in the order of their names."""
-    own = (thing for name, thing in sorted(vars(module).items()) if isinstance(thing, type) and thing.__name__ == name)
+    own = [thing for name, thing in sorted(vars(module).items()) if isinstance(thing, type) and thing.__name__ == name]
     return [t for t in own if t.__module__ == module.__name__ and issubclass(t, base) and not inspect.isabstract(t)]
 
 
