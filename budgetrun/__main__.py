@@ -1,7 +1,5 @@
 """The ``budgetrun`` command as a process: how it ends, even on signals and closed pipes."""
 
-from __future__ import annotations
-
 import os
 import signal
 from types import FrameType

@@ -5,8 +5,6 @@ else. Reading creates objects of classes that are defined in this package, numpy
 runs no code that the file could choose.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import math

@@ -1,7 +1,5 @@
 """Errors that the user can resolve, as distinct from bugs, and helpers for messages."""
 
-from __future__ import annotations
-
 import re
 import sys
 from typing import Any

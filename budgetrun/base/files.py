@@ -3,8 +3,6 @@
 Every file that is written appears whole or not at all, a failure is one sentence, and no cell is executed.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Tables of cells with words, and one printer per format: text, Markdown, CSV, LaTeX and HTML."""
 
-from __future__ import annotations
-
 import csv as csv_module
 import io
 import math

@@ -1,7 +1,5 @@
 """Modules and estimators of version 0.2.0 that have other names since: saved models and pickles name them."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Types of parameters, for configs and estimators: which values are allowed; and formulas and conditions as text."""
 
-from __future__ import annotations
-
 import ast
 import math
 import warnings

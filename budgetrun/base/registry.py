@@ -1,7 +1,5 @@
 """Registration is the file: classes are found by looking into a folder of the package, and are listed nowhere."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

@@ -1,7 +1,5 @@
 """Reads the algorithms of a config, with the values to sweep over, and the rules that select among them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args

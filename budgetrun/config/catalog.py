@@ -1,7 +1,5 @@
 """The docstrings and signatures of algorithms and kernels, shortened for a terminal."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap

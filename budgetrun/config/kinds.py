@@ -1,7 +1,5 @@
 """What configs know of algorithms: the kinds of runs that plug-ins provide, parameters, and formulas in T for these."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The quantities that tables and figures show, each declared once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Reads the report of a config: tables, figures, choices, findings, and the published numbers to compare with."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

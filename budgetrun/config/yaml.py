@@ -1,7 +1,5 @@
 """Strict YAML: no key twice, numbers and booleans as in YAML 1.2, bounded sizes, and the line of every value."""
 
-from __future__ import annotations
-
 import re
 import stat
 from collections.abc import Callable

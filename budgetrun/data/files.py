@@ -1,7 +1,5 @@
 """The files of a dataset: found on this machine or downloaded, and compared with the checksums of its card."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """The memory that reading data may use: files that would take more are refused before they fill it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ learner needs no code here. With more than two classes, the classifier uses the 
 there is none, one learner per class (one-vs-rest).
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from doctest import DocTestParser

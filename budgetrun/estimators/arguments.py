@@ -1,7 +1,5 @@
 """The arguments of classifiers: their names and defaults, and the kernel and the learner that values stand for."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Mapping

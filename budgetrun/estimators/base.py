@@ -1,7 +1,5 @@
 """The base classes of classifiers and regressors: scikit-learn's conventions, on a group of one learner."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable

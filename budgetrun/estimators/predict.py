@@ -1,7 +1,5 @@
 """Predictions of a saved classifier or regressor for a stream of any format, chunk by chunk."""
 
-from __future__ import annotations
-
 import csv
 import math
 import sys

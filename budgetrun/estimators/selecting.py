@@ -1,7 +1,5 @@
 """A classifier that runs several candidates side by side and chooses among them on the stream."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any

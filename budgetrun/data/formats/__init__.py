@@ -11,8 +11,6 @@ A module defines:
   format, by the first 64 KB of its content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """CSV and TSV as people write them: quotes, separators of several kinds, a header or none, blank lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache

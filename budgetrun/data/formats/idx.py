@@ -1,7 +1,5 @@
 """IDX, the format of the MNIST files: a big-endian header, then unsigned bytes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

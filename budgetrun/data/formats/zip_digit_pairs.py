@@ -1,7 +1,5 @@
 """The zip-code digits as five tasks, for the multitask kernel: which of 0 and 1 is it, which of 2 and 3, and so on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The zip-code digits (USPS) of The Elements of Statistical Learning: a table of grey values from -1 to 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Users' own data: any common format, data frames and arrays, as blocks of examples in bounded memory."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Sources with types: Parquet, Arrow IPC (Feather), and data frames and arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain

@@ -1,7 +1,5 @@
 """Columns of a table: readers that give them in batches, their kinds by the first rows, and the choice of the label."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """JSON lines: one object per line, with a number, text, true, false or null for each key."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables: examples and labels in chunks, in the order of the source."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections import deque
