@@ -16,10 +16,11 @@ from data import made_files
 from sentences import one_sentence
 from sweeping import config, run
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
-from budgetrun.data import dataset, limits, open_stream, stream_info
+from budgetrun.data import dataset, open_stream, stream_info
 from budgetrun.data.content import Stamp, pieces, read_content
 from budgetrun.kernels.kinds import floats
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -37,7 +37,7 @@ from budgetrun.runner.live.request import FIRST, Request, choices, config_text
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.state import load_state, save_state
+from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
@@ -77,7 +77,9 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     path = request.folder / STATE
     if request.force:
         move_aside(request.folder)
-    before, stamp = _before(request, path), _stamp(request)
+    with using(path):
+        before = _before(request, path)
+    stamp = _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
         report(request.folder)
@@ -271,7 +273,7 @@ class _Run:
             session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
-            with interrupts.raising():
+            with interrupts.raising(), self._loaded():
                 session.run(self._remaining(chunks), scaled=self._scaled, whole=self._piece, after=self._tick)
         except KeyboardInterrupt:
             code = 130
@@ -288,16 +290,21 @@ class _Run:
         if session.rounds:
             if self.state.n_rounds not in (None, session.rounds):
                 raise _is_another(request, self.state)
-            with interrupts.ignored():
+            with interrupts.ignored(), self._loaded():
                 session.record()
                 self._warn(at_end=True)
                 parts = [*self.state.sha256s, self.table.sha256 or self._digest.hexdigest()]
                 self._write_results(parts)
+            with interrupts.ignored():
                 self.report(request.folder)
                 # Only now nothing is left to do.
                 self.state.sha256s, self.state.ended = parts if self._in_parts else [], True
                 self._save()
         return code
+
+    def _loaded(self) -> AbstractContextManager[None]:
+        """Return the context for using the learners, which come from a file if rounds were played before."""
+        return using(self.request.folder / STATE) if self._begun else nullcontext()
 
     @contextmanager
     def _piece(self) -> Iterator[None]:
