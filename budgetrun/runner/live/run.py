@@ -84,26 +84,28 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         say(f"{request.folder}: finished; to play the stream again: --force")
         report(request.folder)
         return 0
-    table = open_table(
-        request.source,
-        label=request.label,
-        missing=request.missing,
-        classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
-        encoding=None if before is None else before.encoding,
-    )
-    chunks, first, state = _ordered(table, request), None, before
-    if state is None or not state.session.rounds:
-        first = next(chunks)
-        chunks = chain([first], chunks)
-        state = state or _begin(request, table, first[0][:FIRST])
-    config = read_config(state.config, request.folder / CONFIG)
-    for sentence in state.said:
-        say(sentence)
-    skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
-    if before is not None:
-        say(f"continued after {state.session.rounds:,} rounds")
-    state.stamp, state.ended = stamp, False
-    return _Run(request, config, table, state, skip, report).play(chunks, first)
+    with nullcontext() if before is None else using(path):
+        table = open_table(
+            request.source,
+            label=request.label,
+            missing=request.missing,
+            classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
+            encoding=None if before is None else before.encoding,
+        )
+        chunks, first, state = _ordered(table, request), None, before
+        if state is None or not state.session.rounds:
+            first = next(chunks)
+            chunks = chain([first], chunks)
+            state = state or _begin(request, table, first[0][:FIRST])
+        config = read_config(state.config, request.folder / CONFIG)
+        for sentence in state.said:
+            say(sentence)
+        skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
+        if before is not None:
+            say(f"continued after {state.session.rounds:,} rounds")
+        state.stamp, state.ended = stamp, False
+        played = _Run(request, config, table, state, skip, report)
+    return played.play(chunks, first)
 
 
 def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
