@@ -25,6 +25,7 @@ class Single(Compilable):
 
     Parameters
     ----------
+    pool : Pool
     examples : Examples
         Those of the pool.
     f : Expansion

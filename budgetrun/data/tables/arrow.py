@@ -80,14 +80,14 @@ def _sample(name: str, column: Any) -> Sample:
     if pa.types.is_boolean(kind):
         return Sample(name, column.to_pylist(), "boolean")
     if pa.types.is_temporal(kind):
-        return Sample(name, [None] * len(column), "date")
+        return Sample(name, [None] * len(column), "date", str(kind))
     if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = numbers_of(column)[0]
         return Sample(name, [None if v != v else v for v in values.tolist()], "number")
-    if "string" in str(kind) or str(kind) in ("utf8", "large_utf8"):
+    if str(kind) in ("string", "large_string", "string_view"):
         texts = ["" if value is None else value.strip(" \t") for value in column.to_pylist()]
         return Sample(name, [None if text in MISSING else text for text in texts])
-    return Sample(name, [None] * len(column), "nested")
+    return Sample(name, [None] * len(column), "nested", str(kind))
 
 
 def _n_rows(n_columns: int) -> int:

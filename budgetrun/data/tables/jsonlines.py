@@ -88,7 +88,8 @@ class JsonLines(Reader):
     def _fault(self, line: bytes) -> str | None:
         record = _record(line)
         if record is None:
-            return f"{shown(line.decode(errors='replace'))} is not a JSON object"
+            what = "has half a character, such as \\ud800, in its text" if _object(line) else "is not a JSON object"
+            return f"{shown(line.decode(errors='replace'))} {what}"
         for key, value in record.items():
             if key not in self._position:
                 return f"key {shown(key)} is not in the first rows"
@@ -100,8 +101,18 @@ class JsonLines(Reader):
 
 def _record(line: bytes) -> dict[str, Any] | None:
     """Return the object of a line, with the last value of a key that occurs twice; None for other lines."""
+    found = _object(line)
     try:
-        found = json.loads(line)
+        if b"\\u" in line:
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return None
+    return found
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line, parse_int=lambda digits: int(digits) if len(digits) < 309 else float(digits))
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -118,6 +129,5 @@ def _sample(name: str, values: list[Any]) -> Sample:
 
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
-        # A lone surrogate is not text that Arrow holds.
-        return None if value is None else value.strip().encode(errors="replace").decode()
+        return value and value.strip()
     return json.dumps(value)

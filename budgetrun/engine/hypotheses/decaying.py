@@ -17,6 +17,7 @@ class Decaying(Expansion):
 
     Parameters
     ----------
+    pool : Pool
     decay : float in (0, 1]
 
     Attributes

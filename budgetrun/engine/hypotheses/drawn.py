@@ -17,6 +17,7 @@ class Drawn(Hypothesis):
 
     Parameters
     ----------
+    pool : Pool
     kernels : list of Gaussian
     chosen : int
         The kernel of the first round.

@@ -50,6 +50,7 @@ class MulticlassProjected(Spanned):
 
     Parameters
     ----------
+    pool : Pool
     label_kernel : ndarray, shape (n_classes, n_classes)
         K, positive semidefinite.
 

@@ -17,6 +17,7 @@ class Nystroem(OfFeatures, Expansion):
 
     Parameters
     ----------
+    pool : Pool
     unit : float, > 0
         See `OfFeatures`.
     """

@@ -108,7 +108,7 @@ def test_a_pipe_gives_the_same_table_but_for_what_is_known_in_advance(tmp_path, 
 
 
 def test_json_lines_with_values_of_several_types(monkeypatch):
-    text = b'{"a": 1, "c": "\\ud800x", "y": "u"}\n\n{"a": 1234567890123456789012, "c": false, "y": "v"}\n'
+    text = b'{"a": 1, "c": "\\u003fx", "y": "u"}\n\n{"a": 1234567890123456789012, "c": false, "y": "v"}\n'
     table = open_table(io.BytesIO(text), label="y", name="s.jsonl")
     assert read(table) == ([[1, 1, 0], [1234567890123456789012.0, 0, 1]], ["u", "v"])
     monkeypatch.setattr("budgetrun.data.tables.jsonlines.HEAD_ROWS", 2)

@@ -204,17 +204,6 @@ def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
     assert not os.path.exists("results/s")
 
 
-@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\x00"])
-def test_names_of_columns_stay_in_their_comments(end):
-    name = f"colour{end}tie: positive{end}metrics: [f1]"
-    table = pd.read_csv("s.csv").rename(columns={"color": name})
-    table.to_parquet("t.parquet")
-    assert run_module.run(request("t.parquet", algorithms=("rbp",))) == 0
-    config = config_module.load("results/t/config.yaml")
-    assert (config.tie, config.metrics) == ("mistake", ())
-    assert "tie: positive" in Path("results/t/config.yaml").read_text()
-
-
 def test_the_report_belongs_to_what_has_to_be_written():
     def full(folder):
         raise CannotWriteError(f"{folder}: cannot be written (No space left on device)", "No space left on device")
