@@ -120,12 +120,12 @@ def _file(source: Any, name: str | None) -> Reader:
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
     """Return the reader of data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
-    if hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr") and X.dtype.kind in "biuf":
         return Vectors(X.tocsr(), y, where), label
     if isinstance(X, list):
         X = np.asarray(X)
-    if isinstance(X, np.ndarray):
-        if X.ndim != 2 or X.dtype.kind not in "biufOUT":
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        if hasattr(X, "tocsr") or X.ndim != 2 or X.dtype.kind not in "biufOUT":
             raise InputError(
                 f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
             )

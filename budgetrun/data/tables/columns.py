@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -172,6 +173,13 @@ def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: 
     raise InputError(f"{where}: {what}: no column '{wanted}'; {known}")
 
 
+def check_names(names: Sequence[str], where: str) -> None:
+    """Raise an InputError if two columns, which are found by their names, have the same one."""
+    for one, other in pairwise(sorted(names)):
+        if one == other:
+            raise InputError(f"{where}: two columns are called '{clipped(one)}'; rename one of them")
+
+
 def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str) -> tuple[Column, str]:
     """Return the column that seems to be the label, and a sentence that says why.
 
@@ -236,6 +244,9 @@ def fitted_columns(
         fitted.append(replace(column, position=position))
     others = set(range(1, n + 1)) - {column.position for column in fitted}
     why = "left out: not in the table that was learned"
+    if by_name:
+        learned_names = {column.name for column in columns}
+        check_names([name for name in names if name in learned_names], where)
     return fitted + [Column(names[at - 1], at, "index", why, named=by_name) for at in sorted(others)]
 
 

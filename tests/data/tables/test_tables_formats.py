@@ -203,7 +203,11 @@ def test_kernel_values_do_not_depend_on_dense_or_sparse_rows(kernel, whole):
         ("a.npy", b"\x93NUMPY", "a.npy: not a complete .npy array of numbers ("),
         ("a.csv", b"\xff\xfea\0", "a.csv: UTF-16 text; save the file as UTF-8"),
         ("a.csv", b"", "a.csv: the file is empty"),
-        ("a.jsonl", b"[1, 2]\n", "a.jsonl: no rows; JSON lines has one object per line"),
+        (
+            "a.jsonl",
+            b"[1, 2]\n",
+            "a.jsonl: no rows; the first line is not a JSON object; JSON lines has one object per line",
+        ),
     ],
 )
 def test_what_is_not_supported_is_said(tmp_path, name, content, told):

@@ -6,8 +6,10 @@ from datetime import date, datetime
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from faults import message
 from pyarrow import ipc, parquet
 
@@ -174,6 +176,7 @@ DIGITS = "9" * 400
         ),
         ('{"\\udc00": 1}', """'{"\\\\udc00": 1}' has half a character, such as \\ud800, in its text"""),
         ('{"x": 1, "y": "\\ud83d\\ude00"}', None),
+        ('{"x": 1, "x": 2}', """'{"x": 1, "x": 2}' has the key 'x' twice"""),
         (f'{{"x": {DIGITS}, "y": "b"}}', "Infinity is not a finite number; a feature is a finite number"),
         (f'{{"x": -{DIGITS * 12}, "y": "b"}}', "-Infinity is not a finite number; a feature is a finite number"),
     ],
@@ -192,3 +195,42 @@ def test_json_lines_that_no_column_holds_are_refused(line, told):
 def test_measured_numbers_beside_categories_may_be_many(tmp_path):
     (tmp_path / "s.csv").write_text("y,c\n" + "".join(f"{i}.5,{'uvw'[i % 3]}\n" for i in range(1001)))
     assert load_own(tmp_path / "s.csv", "dataset 'own'").n_examples == 1001
+
+
+def test_two_columns_of_one_name_are_refused_where_names_find_them(tmp_path):
+    array = pa.array([1.0, 2.0])
+    table = pa.Table.from_arrays([array, array, pa.array(["a", "b"])], names=["x", "x", "y"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    path = tmp_path / "t.csv"
+    path.write_text("x,x,y\n1,2,a\n3,4,b\n")
+    told = "two columns are called 'x'; rename one of them"
+    assert message(open_table, tmp_path / "t.parquet") == f"{tmp_path}/t.parquet: {told}"
+    for frame in (table, table.to_pandas()):
+        assert message(open_table, frame) == (
+            "the data: two columns have the same name (Expected unique column names, got: - 'x' 2 times); rename one "
+            "of them"
+        )
+    read = open_table(path)
+    assert [chunk.X.tolist() for chunk in read.chunks()] == [[[1, 2], [3, 4]]]
+    assert message(open_table, path, encoding=read.encoding) == f"{path}: {told}"
+    told = "the data: no rows; the first line has the key 'x' twice; JSON lines has one object per line, such as "
+    assert message(open_table, io.BytesIO(b'{"x": 1, "x": 2}\n{"x": 1')) == told + '{"x": 1, "y": 0}'
+
+
+def test_complex_numbers_are_refused():
+    X = np.array([[1j, 2], [2, 3]])
+    told = "the data: an array of shape (2, 2) and type complex128; rows of numbers or text are needed"
+    for source in (X, (X, [0, 1]), (scipy.sparse.csr_array(X), [0, 1])):
+        assert message(open_table, source) == told
+    assert message(open_table, pd.DataFrame(X)) == (
+        "the data: not columns of numbers, booleans and text (('Unsupported numpy type 15', 'Conversion failed for "
+        "column 0 with type complex128'))"
+    )
+
+
+@pytest.mark.parametrize("text", ["time:utc,b,y\n1,2,a\n3,4,b\n", "time:utc b y\n1 2 a\n3 4 b\n"])
+def test_a_colon_in_a_header_is_not_libsvm_text(tmp_path, text):
+    (tmp_path / "t.txt").write_text(text)
+    assert open_table(tmp_path / "t.txt").features == ["time:utc", "b"]
+    (tmp_path / "t.txt").write_text("1\n0 2:3\n")
+    assert open_table(tmp_path / "t.txt").features == ["1", "2"]
