@@ -189,15 +189,15 @@ class Frame(Typed):
 
     def _rows(self, start: int, n_rows: int) -> Any:
         """Return some rows; those of a mapped file are read: if it is cut meanwhile, a mapped page ends the process."""
-        X = self._frame
+        X: Any = self._frame
         if not isinstance(X, np.memmap):
             return X[start : start + n_rows]
-        (n, d), size = X.shape, X.dtype.itemsize
+        file, (n, d), size = str(X.filename), X.shape, X.dtype.itemsize
         n_rows = min(n_rows, n - start)
         if X.flags.c_contiguous:
-            return np.fromfile(X.filename, X.dtype, n_rows * d, offset=X.offset + start * d * size).reshape(n_rows, d)
+            return np.fromfile(file, X.dtype, n_rows * d, offset=X.offset + start * d * size).reshape(n_rows, d)
         offsets = [X.offset + (k * n + start) * size for k in range(d)]
-        return np.concatenate([np.fromfile(X.filename, X.dtype, n_rows, offset=at) for at in offsets]).reshape(d, -1).T
+        return np.concatenate([np.fromfile(file, X.dtype, n_rows, offset=at) for at in offsets]).reshape(d, -1).T
 
     def _slice(self, start: int, n_rows: int) -> list[Any]:
         import pyarrow as pa
