@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,12 @@ def record(**values: Value) -> Record:
 
 
 def move_aside(folder: Path) -> None:
-    """Rename a results folder, if it is there, to ``<name>.old-<time>``."""
+    """Rename a results folder, if it is there, to ``<name>.old-<time>``; a second one of a second has a number."""
     if folder.exists():
+        name = f"{folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = chain([name], (f"{name}-{n}" for n in count(2)))
         with explained(folder):
-            folder.rename(folder.with_name(f"{folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
+            folder.rename(next(path for path in map(folder.with_name, names) if not path.exists()))
 
 
 class Store:
