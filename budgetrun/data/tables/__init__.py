@@ -142,10 +142,12 @@ def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Read
 
 
 def _npy(origin: Origin) -> Frame:
+    from budgetrun.data.formats.npz import array_of
+
     try:
         file = origin.file()
-        array = np.load(file, mmap_mode="r" if isinstance(file, Path) else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        array = np.load(file, mmap_mode="r") if isinstance(file, Path) else array_of(file.getvalue())
+    except (OSError, ValueError, EOFError, KeyError, OverflowError) as error:
         told = printable(" ".join(str(error).split())[:200])
         raise InputError(f"{origin.name}: not a complete .npy array of numbers ({told})") from error
     if array.ndim != 2 or array.dtype.kind not in "biuf":

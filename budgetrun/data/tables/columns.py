@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
+from budgetrun.data import limits
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
 from budgetrun.kernels.kinds import Matrix
@@ -300,6 +301,11 @@ class Batch:
 def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
     """Return the fault of records that are left out, each with the row before which it is and a sentence."""
     return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
+
+
+def check_width(n_columns: int, where: str) -> None:
+    """Raise an InputError if the samples and the kinds of all columns, of text, do not fit."""
+    limits.check(4096 * n_columns, where, f"a table of {n_columns:,} columns")
 
 
 def check_lengths(n_rows: int, y: Any, where: str) -> None:

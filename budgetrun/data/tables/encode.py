@@ -106,7 +106,7 @@ class Encoder:
             y: NDArray[Any] = np.empty(0)
             if self.label is not None:
                 found = batch.columns[0] if self.vectors else values[self.label.position]
-                y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows]
+                y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows].copy()
                 faults += label_faults(y, self.label.position, classes)
 
             def place(row: int, position: int, start: int = start) -> str:

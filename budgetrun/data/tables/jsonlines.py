@@ -6,7 +6,7 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Lines, Origin, clipped, head_lines, line_blocks, shown
-from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, check_width, length_faults
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
@@ -26,11 +26,12 @@ class JsonLines(Reader):
                 found.setdefault(key, [None] * len(lines))[row] = value
         if not found:
             raise InputError(f'{self.where}: no rows; JSON lines has one object per line, such as {{"x": 1, "y": 0}}')
+        check_width(len(found), self.where)
         self.samples = [_sample(name, values) for name, values in found.items()]
         self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        for lines in line_blocks(self.origin):
+        for lines in line_blocks(self.origin, n_columns=len(self.samples)):
             if lines is None or lines.text.strip():
                 yield None if lines is None else self._batch(lines, wanted)
 
