@@ -211,8 +211,8 @@ def test_mistakes_are_said_of_options():
     assert not os.path.exists("results/s")
     assert str(found.value).splitlines() == [
         "--algorithm ahpatron: epsilon: missing; must be a number > 0 and < 1",
-        "--algorithm forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, label, "
-        "budget)",
+        "--algorithm forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
+        "label, budget)",
         "--algorithm forgetton: name: unknown 'forgetton'; did you mean 'forgetron'?  (budgetrun list algorithms)",
         "--select hedge:rate=-1: rate: unknown key  (allowed: rule, of, label)",
     ]
