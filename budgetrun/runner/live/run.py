@@ -70,10 +70,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     int
         0, or 130 if interrupted; then the same command continues.
 
-    Raises
-    ------
-    InputError
-        The request or the stream cannot be used; what has been played so far is kept.
+    Raises InputError: the request or the stream cannot be used; what has been played so far is kept.
     """
     path = request.folder / STATE
     if request.force:
