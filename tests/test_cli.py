@@ -442,7 +442,7 @@ def test_check_reads_the_users_own_files(command, monkeypatch, problems):
         "  own: The label is column 'kind', the only one of text.",
         "  own.csv: feature b is constant: always 3",
     ]
-    assert asked == [("own.csv", {"label": "first", "missing": "refuse"})]
+    assert asked == [("own.csv", {"label": "first", "missing": "refuse", "classes": None})]
 
 
 def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):

@@ -27,10 +27,7 @@ CANNOT_WRITE = frozenset(
 def own_folder(name: str) -> Path:
     """Return the folder ``configs`` or ``datasets`` that belongs to this copy of budgetrun.
 
-    Raises
-    ------
-    FileNotFoundError
-        The installation carries no such folder.
+    Raises FileNotFoundError: the installation carries no such folder.
     """
     for parent in (PACKAGE, PACKAGE.parent):
         candidate = parent / name
@@ -79,11 +76,8 @@ def write(path: Path, content: str | bytes | memoryview) -> None:
     content : str, bytes or memoryview
         Text is written as UTF-8.
 
-    Raises
-    ------
-    CannotWriteError
-        The disk is full, the folder is gone, permission is missing, ...; the old content is still there, or if only
-        the last step failed the new one.
+    Raises CannotWriteError: the disk is full, the folder is gone, permission is missing, ...; the old content is still
+    there, or if only the last step failed the new one.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     with _replaced(path) as file:
@@ -94,10 +88,7 @@ def write(path: Path, content: str | bytes | memoryview) -> None:
 def growing(path: Path) -> Iterator[TextIO]:
     """Open a text file that is written bit by bit, and replaces the one at ``path`` if all of it could be written.
 
-    Raises
-    ------
-    CannotWriteError
-        As in `write`.
+    Raises CannotWriteError: as in `write`.
     """
     with _replaced(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -128,10 +119,7 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
 def make_folder(path: Path) -> None:
     """Make a folder and those above it, where they do not exist.
 
-    Raises
-    ------
-    CannotWriteError
-        It cannot be made, or something else has its name.
+    Raises CannotWriteError: it cannot be made, or something else has its name.
     """
     with explained(path):
         path.mkdir(parents=True, exist_ok=True)

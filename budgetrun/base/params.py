@@ -80,10 +80,7 @@ class Formula:
     names : tuple of str
         The allowed variables.
 
-    Raises
-    ------
-    ValueError
-        The text is not such an expression.
+    Raises ValueError: the text is not such an expression.
 
     Examples
     --------
@@ -156,10 +153,7 @@ class Condition(Formula):
     names : tuple of str
         The allowed variables.
 
-    Raises
-    ------
-    ValueError
-        The text is not such a condition.
+    Raises ValueError: the text is not such a condition.
 
     Examples
     --------

@@ -28,10 +28,7 @@ def describe(what: str, name: str) -> str:
     name : str
         As `list` shows it, with or without a variant.
 
-    Raises
-    ------
-    InputError
-        There is none of this name.
+    Raises InputError: there is none of this name.
     """
     found: dict[str, Any] = dict(kernels.registry() if what == "kernels" else _algorithms())
     own = {title: cls for title, cls in found.items() if name in (cls.name, title, title.partition(" ")[0])}

@@ -70,10 +70,7 @@ def registry() -> dict[str, RunKind]:
 def find(name: str) -> RunKind:
     """Return the kind of this name.
 
-    Raises
-    ------
-    InputError
-        No plug-in provides it.
+    Raises InputError: no plug-in provides it.
     """
     if name not in registry():
         raise InputError(f"no plug-in of this installation runs a {name}")
@@ -127,10 +124,8 @@ def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
 def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
     """Return a run's spec with numbers in place of formulas, which move to `RunSpec.typed`.
 
-    Raises
-    ------
-    ValueError
-        A number is not one that the algorithm takes, or not together with the others; one line per problem.
+    Raises ValueError: a number is not one that the algorithm takes, or not together with the others; one line per
+    problem.
     """
     typed = formulas(spec.parameters, cls)
     if not typed:

@@ -389,10 +389,7 @@ def report_of(manifest: Mapping[str, Any], path: Path) -> ReportSpec:
     path : Path
         The manifest's file, for messages.
 
-    Raises
-    ------
-    InputError
-        The report section or a published number is damaged.
+    Raises InputError: the report section or a published number is damaged.
     """
     try:
         report = ReportSpec.model_validate((manifest.get("config") or {}).get("report") or {})

@@ -219,10 +219,7 @@ class RunSpec:
     def build(self, algorithm: Any) -> Any:
         """Return the algorithm itself, given its class.
 
-        Raises
-        ------
-        ValueError
-            The class does not take these parameters together.
+        Raises ValueError: the class does not take these parameters together.
         """
         budget = {} if self.budget is None else {"budget": self.budget}
         seed = {"seed": self.seed} if algorithm.draws else {}
@@ -620,10 +617,7 @@ class Config(_Spec):
     def apply_profile(self, name: str) -> Config:
         """Return the config with the caps of one of its profiles.
 
-        Raises
-        ------
-        InputError
-            The config has no such profile.
+        Raises InputError: the config has no such profile.
         """
         if name == "full":
             return self

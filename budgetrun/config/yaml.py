@@ -70,10 +70,7 @@ def shortened(text: str) -> str:
 def read_text(path: Path) -> str:
     """Return the text of a file.
 
-    Raises
-    ------
-    InputError
-        It is not a file, larger than `MOST_BYTES`, not UTF-8 text, or cannot be read.
+    Raises InputError: it is not a file, larger than `MOST_BYTES`, not UTF-8 text, or cannot be read.
     """
     try:
         mode = path.stat().st_mode
@@ -99,10 +96,7 @@ def read_text(path: Path) -> str:
 def load(path: Path) -> Any:
     """Return the data of a YAML file.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not strict YAML: one line per problem.
+    Raises InputError: the file cannot be read, or is not strict YAML: one line per problem.
     """
     document = parse(read_text(path))
     if document.problems:

@@ -47,6 +47,7 @@ HEAD_BYTES = 1 << 20
 HEAD_ROWS = 10_000
 HEAD_FIELDS = 400_000
 BLOCK_BYTES = 1 << 21
+_COLUMN_BYTES = 512
 PIECE_BYTES = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -249,13 +250,13 @@ class File(Origin):
             raise InputError(f"{self.name}: {_CHANGED}")
 
     def head(self, n_bytes: int) -> bytes:
-        found, reading = b"", pieces(self.path)
+        found, reading = bytearray(), pieces(self.path)
         while len(found) < n_bytes and (piece := next(reading, None)) is not None:
             found += piece
         reading.close()  # type: ignore[attr-defined]
         if not found:
             raise InputError(f"{self.name}: the file is empty")
-        return found[:n_bytes]
+        return bytes(found[:n_bytes])
 
     def file(self) -> Any:
         self.unchanged()
@@ -346,7 +347,7 @@ def last_line_end(text: bytes) -> int:
 
 
 def head_lines(origin: Origin, whole: Callable[[bytes], int] = last_line_end) -> bytes:
-    """Return the first lines of a text, at most `HEAD_BYTES` of them or the first line."""
+    """Return the first lines of a text, at most `HEAD_BYTES` of them or the first two lines."""
     n_bytes = HEAD_BYTES
     while True:
         head = origin.head(n_bytes)
@@ -354,23 +355,27 @@ def head_lines(origin: Origin, whole: Callable[[bytes], int] = last_line_end) ->
         if head.startswith(_UTF_16):
             raise InputError(f"{origin.name}: UTF-16 text; save the file as UTF-8")
         end = whole(text)
-        if end and len(head) >= n_bytes:
+        if end and len(head) >= n_bytes and (text.index(b"\n") < end - 1 or n_bytes >= 64 * HEAD_BYTES):
             return text[:end]
         if len(head) < n_bytes:  # all there is, or all that has arrived
             return text[:end] if end and not origin.again else _ended(text)
-        if n_bytes > 64 * HEAD_BYTES:
+        if n_bytes >= 64 * HEAD_BYTES:
             raise InputError(f"{origin.name}: no line ends in its first {n_bytes >> 20} MB; this is not text in rows")
         n_bytes *= 4
 
 
-def line_blocks(origin: Origin, whole: Callable[[bytes], int] = last_line_end) -> Iterator[Lines | None]:
+def line_blocks(
+    origin: Origin, whole: Callable[[bytes], int] = last_line_end, n_columns: int = 0
+) -> Iterator[Lines | None]:
     """Yield a text in blocks of about `BLOCK_BYTES`, each of whole rows, so that it can be parsed on its own.
 
-    None means that nothing has arrived for a while; then, blocks are as short as what has arrived. ``whole`` returns
-    the position after the last row that is complete, 0 if there is none.
+    Blocks of many columns are larger, because each column of a block takes time of its own. None means that nothing
+    has arrived for a while; then, blocks are as short as what has arrived. ``whole`` returns the position after the
+    last row that is complete, 0 if there is none.
     """
     held: list[bytes] = []
-    n_bytes, needed, number, started = 0, BLOCK_BYTES, 1, False
+    block_bytes = max(BLOCK_BYTES, _COLUMN_BYTES * n_columns)
+    n_bytes, needed, number, started = 0, block_bytes, 1, False
     for piece in origin.pieces():
         held.append(piece)
         n_bytes += len(piece)
@@ -386,13 +391,13 @@ def line_blocks(origin: Origin, whole: Callable[[bytes], int] = last_line_end) -
             number += text.count(b"\n", 0, end)
         elif not piece:
             yield None
-        elif n_bytes > 64 * BLOCK_BYTES:
+        elif n_bytes >= 32 * block_bytes:
             raise InputError(
                 f"{origin.name}:{number}: a row of more than {n_bytes >> 20} MB; is a quotation mark not closed?"
             )
         held = [text[end:]]
         n_bytes = len(held[0])
-        needed = max(BLOCK_BYTES, 2 * n_bytes)
+        needed = max(block_bytes, 2 * n_bytes)
     text = _normal(b"".join(held), first=not started)
     if text or not started:
         yield Lines(_ended(text), number)

@@ -202,7 +202,8 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     source, encoding = reader(origin), None if other is None else other.encoding
     if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
-    table = Table(source, own.label, own.missing, encoding=encoding)
+    # Without classes: labels may be measured numbers.
+    table = Table(source, own.label, own.missing, classes=(), encoding=encoding)
     if table.label_column is None:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)

@@ -81,12 +81,9 @@ def fetch(
     download : bool
         Download missing files.
 
-    Raises
-    ------
-    InputError
-        The content of a file is not what the card says.
-    DataMissingError
-        Files are neither on this machine nor can they be downloaded; the message names each and where to put it.
+    Raises InputError: the content of a file is not what the card says.
+    Raises DataMissingError: files are neither on this machine nor can they be downloaded; the message names each and
+    where to put it.
     """
     chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
     paths = locate(card, chosen, data_dir, download)

@@ -21,6 +21,7 @@ from budgetrun.data.content import clipped, listed
 from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted, sources_of
 from budgetrun.data.scaling import scaled
 from budgetrun.data.tables import open_table
+from budgetrun.data.tables.columns import check_exact
 from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, floats, stored
 
 if TYPE_CHECKING:
@@ -185,6 +186,8 @@ def stream_info(
     where = source.where
     facts = source.facts(data_dir, download, verify)
     signs = _signs(spec, source, list(facts.counts))
+    if problem_of(spec.task).of_classes:
+        check_exact(facts.counts, where)
     n_examples = facts.n_examples
     if spec.balanced:
         sides = _binary(signs, where)
@@ -382,7 +385,8 @@ def inspect(dataset: DatasetSpec) -> Inspection:
             if source is None:
                 continue
             if source.card is None:
-                table = open_table(source.path, label=dataset.label_column, missing=dataset.missing)
+                classes = () if numbers else None
+                table = open_table(source.path, label=dataset.label_column, missing=dataset.missing, classes=classes)
                 scan = table.scan()
                 told = _size(scan.n_rows, len(table.features), None if numbers else scan.counts)
                 found.told += [f"{name}: {one}" for one in (told, table.label_found) if one] + scan.notes

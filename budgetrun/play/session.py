@@ -156,10 +156,7 @@ class Session:
         after : callable
             Called between such contexts with the number of rounds so far.
 
-        Raises
-        ------
-        OutOfRangeError
-            A learner's numbers are out of range.
+        Raises OutOfRangeError: a learner's numbers are out of range.
         """
         if (selected := self.__dict__.pop("selected", None)) is not None:
             # In 0.2.0, selections had curves of their own, and there were tallies without metrics.

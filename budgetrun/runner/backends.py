@@ -186,13 +186,9 @@ class Workers:
 
         Close the iterator: what is still running is then ended.
 
-        Raises
-        ------
-        BrokenProcessPool
-            Workers died, and the jobs that they were running have no outcome. With `local`, all others have been
-            yielded.
-        InputError
-            The scheduler of a cluster has stopped, or has had no workers for too long.
+        Raises BrokenProcessPool: workers died, and the jobs that they were running have no outcome. With `local`, all
+        others have been yielded.
+        Raises InputError: the scheduler of a cluster has stopped, or has had no workers for too long.
         """
         shares: dict[str, float] = {}
 
@@ -252,10 +248,7 @@ class Workers:
 def opened(options: Options, workers: int) -> Iterator[Workers]:
     """Open the backend that the options ask for, with a number of workers.
 
-    Raises
-    ------
-    InputError
-        There is no such backend, its package is not installed, or no dask scheduler answers.
+    Raises InputError: there is no such backend, its package is not installed, or no dask scheduler answers.
     """
     name = options.backend
     with warnings.catch_warnings():

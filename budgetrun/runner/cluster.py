@@ -98,10 +98,7 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
 def connected(address: str) -> Iterator[DaskBackend]:
     """Connect to the scheduler with an address.
 
-    Raises
-    ------
-    InputError
-        It is not an address, or no scheduler answers.
+    Raises InputError: it is not an address, or no scheduler answers.
     """
     if not _ADDRESS.fullmatch(address):
         raise InputError(f"--scheduler {address}: not an address; give one such as tcp://host:8786")

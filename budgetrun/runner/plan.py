@@ -155,11 +155,8 @@ def make_plan(
     played : mapping of label to StreamInfo, or None
         The streams of the datasets, where these have been read already; nothing is read again.
 
-    Raises
-    ------
-    InputError
-        A dataset does not fit what the config asks of it; ``only`` names an unknown dataset; or a formula yields a
-        number that the algorithm does not accept.
+    Raises InputError: a dataset does not fit what the config asks of it; ``only`` names an unknown dataset; or a
+    formula yields a number that the algorithm does not accept.
     """
     if only is not None:
         _check_known("dataset", only, [dataset.label for dataset in config.datasets])
@@ -227,10 +224,7 @@ def _info(
 def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[RunSpec]:
     """Return the specs of the runs on one task of a dataset, with formulas evaluated, in the order of `make_plan`.
 
-    Raises
-    ------
-    InputError
-        A formula yields a number that the learner does not accept.
+    Raises InputError: a formula yields a number that the learner does not accept.
     """
     specs, problems = [], []
     for spec in config.expand(dataset.label, info.median_gamma):
@@ -352,10 +346,7 @@ def select(runs: Sequence[Run], only: Mapping[str, list[str]]) -> list[Run]:
     is a fraction of, for example ``eta=0.1``; ``setting`` is a swept value, such as ``gamma=1``, or all of a run's.
     Several values of a key are alternatives.
 
-    Raises
-    ------
-    InputError
-        No run has such a value, or no run has all of them together.
+    Raises InputError: no run has such a value, or no run has all of them together.
     """
     if not runs:
         return []

@@ -24,12 +24,8 @@ def status(folder: Path) -> str:
 
     Nothing is written, and data are not needed: the manifest records their sizes.
 
-    Raises
-    ------
-    InputError
-        The folder's manifest cannot be read.
-    AlteredError
-        The table is not as the sweep wrote it; the message begins with the line.
+    Raises InputError: the folder's manifest cannot be read.
+    Raises AlteredError: the table is not as the sweep wrote it; the message begins with the line.
     """
     store = Store(folder)
     manifest = store.manifest()
@@ -84,10 +80,7 @@ def describe(config: Config, options: Options) -> str:
 
     Nothing is written or downloaded.
 
-    Raises
-    ------
-    InputError
-        As `budgetrun.runner.sweep.sweep`.
+    Raises InputError: as `budgetrun.runner.sweep.sweep`.
     """
     with limits.memory(options.memory):
         plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))

@@ -52,10 +52,7 @@ def sweep(config: Config, options: Options) -> int:
     int
         0; 1 if a run failed or a dataset is missing; 130 if interrupted. The results folder is consistent in any case.
 
-    Raises
-    ------
-    InputError
-        The config or ``only`` does not fit the data, or the results folder cannot be used.
+    Raises InputError: the config or ``only`` does not fit the data, or the results folder cannot be used.
     """
     with limits.memory(options.memory):
         plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))

@@ -516,6 +516,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0, help="for the draw")
     parser.add_argument("--survivors", action="store_true", help="try only those recorded as survivors")
+    parser.add_argument("--recorded", action="store_true", help="try again those with a recorded outcome")
     parser.add_argument("--new", action="store_true", help="try only those without a recorded outcome")
     parser.add_argument("--thorough", action="store_true", help="run all tests that execute the file, not the line")
     parser.add_argument("--jobs", type=int, default=2)
@@ -537,6 +538,8 @@ def main() -> int:
     todo = random.Random(given.seed).sample(every, min(given.sample or len(every), len(every)))
     if given.survivors:
         todo = [mutant for mutant in every if record.get(mutant.key) == "survived" and mutant.key not in equivalent]
+    elif given.recorded:
+        todo = [mutant for mutant in every if mutant.key in record and mutant.key not in equivalent]
     elif given.new:
         todo = [mutant for mutant in todo if mutant.key not in record]
     print(f"{len(every):,} mutants in {len(names)} files, {len(todo):,} to try", flush=True)

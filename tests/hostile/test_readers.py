@@ -1,18 +1,23 @@
 """Files that are no data, or far more data than they look: one sentence each, at once and within little memory."""
 
 import contextlib
+import gzip
 import io
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 import tracemalloc
 import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from data import made_files
+from pyarrow import csv, feather, parquet
 from sentences import one_sentence
 from sweeping import config, run
 
@@ -22,6 +27,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
 from budgetrun.data import dataset, open_stream, stream_info
 from budgetrun.data.content import Stamp, pieces, read_content
+from budgetrun.data.tables import open_table
 from budgetrun.kernels.kinds import floats
 
 COMPRESS = {suffix: compress for suffix, compress in made_files.COMPRESS.items() if suffix}
@@ -351,3 +357,82 @@ def test_reading_takes_no_more_memory_than_the_plan_says(tmp_path, monkeypatch, 
         tracemalloc.stop()
     told = info.data_bytes + info.content_bytes
     assert peak < told + 1e6 < 3 * peak
+
+
+def test_an_npy_file_that_declares_more_than_it_holds_is_refused(tmp_path):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000, 1)}"
+    content = npy(header, bytes(16))
+    for name, told in (
+        ("a.npy.gz", "an array of shape (10000000000, 1) and type float64 in 145 bytes"),
+        ("a.npy", "mmap length is greater than file size"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        found, peak = peak_of(open_table, path)
+        assert found == f"{path}: not a complete .npy array of numbers ({told})"
+        assert peak < 2e6
+        path.write_bytes(path.read_bytes()[:-4])
+        assert refused(open_table, path).startswith(f"{path}: ")
+    path.write_bytes(npy(header.replace("10000000000", "9" * 30), bytes(16)))
+    assert refused(open_table, path).startswith(f"{path}: not a complete .npy array of numbers (")
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.jsonl", "s.txt", "s.svm"])
+def test_a_line_of_64_megabytes_is_refused_early(tmp_path, name):
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(1 << 31)
+        file.write(b"1 " * 1000)
+    told = refused(open_table, path)
+    if name == "s.svm":
+        assert told == f"{path}:1: a row of more than 64 MB; is a quotation mark not closed?"
+    elif name != "s.txt":
+        assert told == f"{path}: no line ends in its first 64 MB; this is not text in rows"
+
+
+def test_more_columns_than_the_memory_holds_are_refused(tmp_path):
+    (tmp_path / "s.csv").write_bytes(b"1," * 3_000_000 + b"1\n")
+    told, peak = peak_of(open_table, tmp_path / "s.csv")
+    assert "s.csv: a table of 3,000,001 columns would need 12.3 GB of memory, and the limit is 8.0 GB; " in told
+    assert peak < 5e8
+
+
+def test_a_header_that_fills_the_first_megabyte_has_rows_below_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(content_module, "HEAD_BYTES", 64)
+    rows = "".join(f"{i % 2},{i}.123456789012345678901234567890,5\n" for i in range(9))
+    (tmp_path / "s.csv").write_text(f"y,{'a' * 50},b\n{rows}")
+    assert open_table(tmp_path / "s.csv").features == ["a" * 50, "b"]
+
+
+CUT = """
+import os, sys
+from pathlib import Path
+from budgetrun.base.errors import InputError
+from budgetrun.data.tables import open_table
+path = Path(sys.argv[1])
+table = open_table(path, label="label" if path.suffix == ".feather" else 1, classes=())
+chunks = table.chunks(100)
+if sys.argv[2] == "while":
+    kept = [next(chunks) for _ in range(3)]
+os.truncate(path, 500)
+try:
+    for chunk in chunks:
+        chunk.X.sum(), chunk.y.sum()
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["s.npy", "s.feather", "s.parquet", "s.csv"])
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_a_file_that_is_cut_never_ends_the_process(tmp_path, name, when):
+    path, X = tmp_path / name, np.random.default_rng(0).random((400_000, 4))
+    frame = pa.table({"label": X[:, 0], "a": X[:, 1], "b": X[:, 2]})
+    if name == "s.npy":
+        np.save(path, np.asfortranarray(X))
+    elif name == "s.feather":
+        feather.write_feather(frame, str(path), compression="uncompressed")
+    else:
+        (parquet.write_table if name == "s.parquet" else csv.write_csv)(frame, path)
+    found = subprocess.run([sys.executable, "-c", CUT, path, when], capture_output=True, text=True, check=True)
+    assert found.stdout == f"{path}: the file changed while it was read; wait until it is complete\n"

@@ -13,7 +13,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.data import content
 from budgetrun.data.content import Held, Lines, Origin, is_text, last_line_end, shown
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
-from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, check_width, length_faults
 from budgetrun.data.tables.table import Table
 
 REVISION = 1
@@ -76,6 +76,7 @@ class Delimited(Reader):
             raise InputError(f"{self.where}: no rows; all lines are blank")
         first = [field.strip(" ") for field in row.fields]
         self._width, self.named = len(first), False
+        check_width(self._width, self.where)
         rows = list(islice(found, min(content.HEAD_ROWS, content.HEAD_FIELDS // self._width + 1)))
         below = [row.fields for row in rows if len(row.fields) == self._width]
         if self._width > _WIDE and len(below) < len(rows):
@@ -97,7 +98,7 @@ class Delimited(Reader):
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
         header = self.named
-        for lines in content.line_blocks(self.origin, self._whole):
+        for lines in content.line_blocks(self.origin, self._whole, self._width):
             if lines is None:
                 yield None
                 continue

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 REVISION = 1
+_LINE = re.compile(rb"^[ \t]*[-+.\deE]+[ \t]+\d+:", re.MULTILINE)
 SUFFIXES = (".libsvm", ".svm")
 _INDEX_0 = re.compile(rb"[ \t]0+:")
 _DIGIT, _SIGN, _COLON, _BLANK, _NEWLINE, _ALIEN = range(6)
@@ -60,8 +61,8 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 
 
 def sniff(head: bytes) -> bool:
-    """Tell LIBSVM text from a table by its colons."""
-    return b":" in head
+    """Tell LIBSVM text from a table by a line of it."""
+    return _LINE.search(head) is not None
 
 
 class Libsvm(Vectors):

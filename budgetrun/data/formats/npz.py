@@ -62,7 +62,7 @@ def _arrays(content: bytes, where: str) -> dict[str, NDArray[Any]]:
             # No more than this is decompressed, whatever the members hold.
             n_bytes = len(content) + sum(member.file_size for member in wanted.values())
             limits.check(n_bytes, where, f"its {len(wanted)} arrays")
-            return {name: _array(archive.read(member)) for name, member in wanted.items()}
+            return {name: array_of(archive.read(member)) for name, member in wanted.items()}
     except InputError:
         raise
     except Exception as error:  # zipfile and numpy raise errors of many kinds for damaged files
@@ -70,7 +70,7 @@ def _arrays(content: bytes, where: str) -> dict[str, NDArray[Any]]:
         raise InputError(f"{where}: not a complete .npz archive of plain arrays ({told})") from error
 
 
-def _array(content: bytes) -> NDArray[Any]:
+def array_of(content: bytes) -> NDArray[Any]:
     """Return the array of an .npy file, which shares the memory of the content."""
     file = io.BytesIO(content)
     shape, fortran_order, dtype = _HEADERS[np.lib.format.read_magic(file)](file)

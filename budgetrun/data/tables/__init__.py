@@ -120,12 +120,12 @@ def _file(source: Any, name: str | None) -> Reader:
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
     """Return the reader of data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
-    if hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr") and X.dtype.kind in "biuf":
         return Vectors(X.tocsr(), y, where), label
     if isinstance(X, list):
         X = np.asarray(X)
-    if isinstance(X, np.ndarray):
-        if X.ndim != 2 or X.dtype.kind not in "biufOUT":
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        if hasattr(X, "tocsr") or X.ndim != 2 or X.dtype.kind not in "biufOUT":
             raise InputError(
                 f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
             )
@@ -142,10 +142,12 @@ def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Read
 
 
 def _npy(origin: Origin) -> Frame:
+    from budgetrun.data.formats.npz import array_of
+
     try:
         file = origin.file()
-        array = np.load(file, mmap_mode="r" if isinstance(file, Path) else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        array = np.load(file, mmap_mode="r") if isinstance(file, Path) else array_of(file.getvalue())
+    except (OSError, ValueError, EOFError, KeyError, OverflowError) as error:
         told = printable(" ".join(str(error).split())[:200])
         raise InputError(f"{origin.name}: not a complete .npy array of numbers ({told})") from error
     if array.ndim != 2 or array.dtype.kind not in "biuf":

@@ -9,11 +9,14 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Origin
-from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths
+from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths, check_names
 from budgetrun.data.tables.encode import numbers_of
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22
+# Arrow files whose batches are larger than this are mapped into memory.
+_MAPPED_BYTES = 1 << 26
+DAMAGED = "damaged, or not what its name says"
 
 
 class Typed(Reader):
@@ -69,8 +72,11 @@ class Typed(Reader):
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, NotImplementedError) as error:
+            if self.origin is not None:
+                self.origin.unchanged()
             told = " ".join(str(error).split())[:200]
-            raise InputError(f"{self.where}: damaged, or not what its name says ({told})") from error
+            what = "not columns of numbers, booleans and text" if self.origin is None else DAMAGED
+            raise InputError(f"{self.where}: {what} ({told})") from error
 
 
 def _sample(name: str, column: Any) -> Sample:
@@ -80,14 +86,14 @@ def _sample(name: str, column: Any) -> Sample:
     if pa.types.is_boolean(kind):
         return Sample(name, column.to_pylist(), "boolean")
     if pa.types.is_temporal(kind):
-        return Sample(name, [None] * len(column), "date")
+        return Sample(name, [None] * len(column), "date", str(kind))
     if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = numbers_of(column)[0]
         return Sample(name, [None if v != v else v for v in values.tolist()], "number")
-    if "string" in str(kind) or str(kind) in ("utf8", "large_utf8"):
+    if str(kind) in ("string", "large_string", "string_view"):
         texts = ["" if value is None else value.strip(" \t") for value in column.to_pylist()]
         return Sample(name, [None if text in MISSING else text for text in texts])
-    return Sample(name, [None] * len(column), "nested")
+    return Sample(name, [None] * len(column), "nested", str(kind))
 
 
 def _n_rows(n_columns: int) -> int:
@@ -107,6 +113,7 @@ class Parquet(Typed):
     def _head(self) -> tuple[list[str], list[Any]]:
         file = self._opened()
         self.n_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
+        check_names(names, self.where)
         batch = next(file.iter_batches(batch_size=HEAD_ROWS, use_threads=False), None)
         return names, [] if batch is None else list(batch.columns)
 
@@ -126,9 +133,12 @@ class Ipc(Typed):
         from pyarrow import ipc
 
         file = self._file = self.origin.file()
-        opened = file if hasattr(file, "read") else pa.memory_map(str(file))
+        # Not mapped into memory: a file that is cut while it is mapped ends the process.
+        opened = file if hasattr(file, "read") else pa.OSFile(str(file))
         if self.origin.head(6).startswith(b"ARROW1"):
             reader = ipc.open_file(opened)
+            if not hasattr(file, "read") and opened.size() > _MAPPED_BYTES * reader.num_record_batches:
+                reader = ipc.open_file(pa.memory_map(str(file)))
             yield reader.schema
             for at in range(reader.num_record_batches):
                 yield reader.get_batch(at)
@@ -167,16 +177,32 @@ class Frame(Typed):
         self._y, self._frame = y, frame
         self.hashed, self.named = origin is not None, not isinstance(frame, np.ndarray)
         if self.named:
-            found = nw.from_native(frame)
+            try:
+                found = nw.from_native(frame)
+            except nw.exceptions.DuplicateError as error:
+                told = " ".join(str(error).split())[:200]
+                raise InputError(f"{where}: two columns have the same name ({told}); rename one of them") from error
             self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
         self.n_rows = len(self._frame)
         check_lengths(self.n_rows, y, where)
         super().__init__(origin, where)
 
+    def _rows(self, start: int, n_rows: int) -> Any:
+        """Return some rows; those of a mapped file are read: if it is cut meanwhile, a mapped page ends the process."""
+        X: Any = self._frame
+        if not isinstance(X, np.memmap):
+            return X[start : start + n_rows]
+        file, (n, d), size = str(X.filename), X.shape, X.dtype.itemsize
+        n_rows = min(n_rows, n - start)
+        if X.flags.c_contiguous:
+            return np.fromfile(file, X.dtype, n_rows * d, offset=X.offset + start * d * size).reshape(n_rows, d)
+        offsets = [X.offset + (k * n + start) * size for k in range(d)]
+        return np.concatenate([np.fromfile(file, X.dtype, n_rows, offset=at) for at in offsets]).reshape(d, -1).T
+
     def _slice(self, start: int, n_rows: int) -> list[Any]:
         import pyarrow as pa
 
-        part = self._frame[start : start + n_rows]
+        part = self._rows(start, n_rows)
         if not self.named:
             columns = [pa.array(np.ascontiguousarray(column)) for column in part.T]
         else:

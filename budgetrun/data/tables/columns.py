@@ -1,16 +1,19 @@
 """Columns of a table: readers that give them in batches, their kinds by the first rows, and the choice of the label."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import InputError
+from budgetrun.data import limits
 from budgetrun.data.cards import Label
-from budgetrun.data.content import Held, Origin, count_lines, is_text, listed
+from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
 from budgetrun.kernels.kinds import Matrix
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
@@ -73,11 +76,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Sample:
-    """The first values of a column, None where they are missing; ``kind`` is what its type says, None for text."""
+    """The first values of a column, None where they are missing; ``kind`` is what its type says, None for text.
+
+    ``type`` names the type of a column that cannot be read, if the source has types.
+    """
 
     name: str
     values: Sequence[Any]
     kind: Literal["number", "boolean", "date", "nested"] | None = None
+    type: str = ""
 
 
 def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
@@ -89,10 +96,11 @@ def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     return columns
 
 
-def as_label(column: Column, sample: Sample) -> Column:
+def as_label(column: Column, sample: Sample, where: str) -> Column:
     """Return a column as the label."""
     if column.kind in ("date", "nested") and sample.kind:
-        raise InputError(f"{column} cannot be the label: {column.why}")
+        told = f"{column.why}; labels are numbers, booleans or text"
+        raise InputError(f"{where}: {column} cannot be the label: {told}")
     numeric = column.kind in ("number", "constant", "index") and sample.kind != "boolean"
     return replace(column, kind="label", why="the label", categories=(), numeric=numeric)
 
@@ -101,7 +109,8 @@ def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
     values = [value for value in sample.values if value is not None]
     so_far = f"the first {len(sample.values):,} rows"
     if sample.kind in ("date", "nested"):
-        return sample.kind, "it holds dates or times" if sample.kind == "date" else "it holds lists or records", ()
+        what = "dates or times" if sample.kind == "date" else "lists or records"
+        return sample.kind, f"it holds {f'values of type {clipped(sample.type)}' if sample.type else what}", ()
     if not values:
         return "number", f"no values in {so_far}", ()
     distinct = set(values)
@@ -162,6 +171,13 @@ def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: 
     names = listed([column.name for column in columns])
     known = f"its columns are {names}" if named else "the table has no header; give the number of the column"
     raise InputError(f"{where}: {what}: no column '{wanted}'; {known}")
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Raise an InputError if two columns, which are found by their names, have the same one."""
+    for one, other in pairwise(sorted(names)):
+        if one == other:
+            raise InputError(f"{where}: two columns are called '{clipped(one)}'; rename one of them")
 
 
 def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str) -> tuple[Column, str]:
@@ -228,6 +244,9 @@ def fitted_columns(
         fitted.append(replace(column, position=position))
     others = set(range(1, n + 1)) - {column.position for column in fitted}
     why = "left out: not in the table that was learned"
+    if by_name:
+        learned_names = {column.name for column in columns}
+        check_names([name for name in names if name in learned_names], where)
     return fitted + [Column(names[at - 1], at, "index", why, named=by_name) for at in sorted(others)]
 
 
@@ -237,8 +256,18 @@ def as_classes(found: Iterable[Any]) -> tuple[Label, ...]:
     return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(kept))
 
 
+def check_exact(labels: Iterable[Any], where: str) -> None:
+    """Raise an InputError if a class is a number so large that others become the same float64."""
+    for label in labels:
+        if not isinstance(label, str) and 2.0**53 <= abs(label) < math.inf:
+            raise InputError(
+                f"{where}: label {label:g}: numbers of 2^53 and more cannot all be told apart; write them as "
+                "text with a letter in it, or number the classes from 0"
+            )
+
+
 def check_distinct(found: set[Any], where: str, column: Column | None) -> None:
-    """Raise an InputError if a column has too many different labels or categories."""
+    """Raise an InputError if a column has too many different labels or categories, or labels that are not exact."""
     if len(found) > MOST_CATEGORIES:
         told = "categories; turn it into numbers first, or leave the column out"
         if column is None or column.kind == "label":
@@ -247,12 +276,14 @@ def check_distinct(found: set[Any], where: str, column: Column | None) -> None:
                 "numbers (--task regression)"
             )
         raise InputError(f"{where}: {column}: more than {MOST_CATEGORIES:,} different {told}")
+    if column is None or column.kind == "label":
+        check_exact(found, f"{where}: {column}")
 
 
 class Fault(NamedTuple):
     """Fault of a batch: its first row, from 0, and column, from 1; the number of rows; the first as a clause.
 
-    ``kind`` is 'length', 'text', 'missing', 'no label', 'infinite', 'encoding' or 'label'.
+    ``kind`` is 'length', 'text', 'missing', 'no label', 'infinite', 'encoding', 'NUL' or 'label'.
     """
 
     kind: str
@@ -281,6 +312,11 @@ class Batch:
 def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
     """Return the fault of records that are left out, each with the row before which it is and a sentence."""
     return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
+
+
+def check_width(n_columns: int, where: str) -> None:
+    """Raise an InputError if the samples and the kinds of all columns, of text, do not fit."""
+    limits.check(4096 * n_columns, where, f"a table of {n_columns:,} columns")
 
 
 def check_lengths(n_rows: int, y: Any, where: str) -> None:
@@ -378,6 +414,8 @@ class Vectors(Reader):
 def labels_of(y: Any, where: str) -> NDArray[Any]:
     """Return labels as float64 or text."""
     found = np.asarray(y)
+    if found.dtype.kind == "U" and isinstance(y, list | tuple):
+        found = np.array(y, dtype=object)  # with the NUL characters at the end of a text
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if found.ndim != 1:
@@ -390,7 +428,10 @@ def labels_of(y: Any, where: str) -> NDArray[Any]:
     if found.dtype.kind in "iuf":
         return found.astype(np.float64)
     if found.dtype.kind in "OUT":
-        return np.array(["" if v is None or v != v else str(v) for v in found.tolist()])
+        texts = ["" if v is None or v != v else str(v) for v in found.tolist()]
+        if wrong := next((text for text in texts if "\0" in text), None):
+            raise InputError(f"{where}: label {shown(wrong)} has a NUL character; remove it")
+        return np.array(texts)
     raise InputError(f"{where}: y holds {found.dtype}; labels are numbers or text")
 
 

@@ -106,7 +106,7 @@ class Encoder:
             y: NDArray[Any] = np.empty(0)
             if self.label is not None:
                 found = batch.columns[0] if self.vectors else values[self.label.position]
-                y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows]
+                y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows].copy()
                 faults += label_faults(y, self.label.position, classes)
 
             def place(row: int, position: int, start: int = start) -> str:
@@ -218,7 +218,12 @@ def values_of(batch: Batch, wanted: Mapping[int, bool]) -> tuple[dict[int, Value
     faults: list[Fault] = []
     for position, as_text in wanted.items():
         if as_text:
-            values[position] = texts_of(batch.columns[position])
+            texts = values[position] = texts_of(batch.columns[position])
+            # Arrays of text drop them from the end of a label.
+            if nul := [code for code, text in enumerate(texts.values) if "\0" in text]:
+                rows = np.flatnonzero(np.isin(texts.codes, nul)).tolist()
+                told = f"{shown(texts.values[texts.codes[rows[0]]])} has a NUL character; remove it"
+                faults.append(Fault("NUL", rows[0], position, len(rows), told))
             continue
         values[position], wrong = numbers_of(batch.columns[position])
         if wrong and batch.cell is not None:

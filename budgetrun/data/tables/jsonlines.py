@@ -6,7 +6,7 @@ from typing import Any
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Lines, Origin, clipped, head_lines, line_blocks, shown
-from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, check_width, length_faults
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
@@ -25,12 +25,15 @@ class JsonLines(Reader):
             for key, value in record.items() if record is not None else ():
                 found.setdefault(key, [None] * len(lines))[row] = value
         if not found:
-            raise InputError(f'{self.where}: no rows; JSON lines has one object per line, such as {{"x": 1, "y": 0}}')
+            told = f"; the first line {_parsed(lines[0])}" if lines else ""
+            example = '{"x": 1, "y": 0}'
+            raise InputError(f"{self.where}: no rows{told}; JSON lines has one object per line, such as {example}")
+        check_width(len(found), self.where)
         self.samples = [_sample(name, values) for name, values in found.items()]
         self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        for lines in line_blocks(self.origin):
+        for lines in line_blocks(self.origin, n_columns=len(self.samples)):
             if lines is None or lines.text.strip():
                 yield None if lines is None else self._batch(lines, wanted)
 
@@ -86,9 +89,9 @@ class JsonLines(Reader):
         return records, length_faults(wrong)
 
     def _fault(self, line: bytes) -> str | None:
-        record = _record(line)
-        if record is None:
-            return f"{shown(line.decode(errors='replace'))} is not a JSON object"
+        record = _parsed(line)
+        if isinstance(record, str):
+            return f"{shown(line.decode(errors='replace'))} {record}"
         for key, value in record.items():
             if key not in self._position:
                 return f"key {shown(key)} is not in the first rows"
@@ -99,12 +102,37 @@ class JsonLines(Reader):
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
-    """Return the object of a line, with the last value of a key that occurs twice; None for other lines."""
+    """Return the object of a line; None for other lines."""
+    found = _parsed(line)
+    return None if isinstance(found, str) else found
+
+
+def _parsed(line: bytes) -> dict[str, Any] | str:
+    """Return the object of a line, or a clause that says why it is not one."""
     try:
-        found = json.loads(line)
+        found = json.loads(line, parse_int=_whole, object_pairs_hook=_once)
+        if b"\\u" in line:
+            json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return "has half a character, such as \\ud800, in its text"
+    except KeyError as error:
+        return f"has the key {error} twice"
     except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+        found = None
+    return found if isinstance(found, dict) else "is not a JSON object"
+
+
+def _whole(digits: str) -> float:
+    return int(digits) if len(digits) < 309 else float(digits)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise KeyError(clipped(key))
+        found[key] = value
+    return found
 
 
 def _sample(name: str, values: list[Any]) -> Sample:
@@ -118,6 +146,5 @@ def _sample(name: str, values: list[Any]) -> Sample:
 
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
-        # A lone surrogate is not text that Arrow holds.
-        return None if value is None else value.strip().encode(errors="replace").decode()
+        return value and value.strip()
     return json.dumps(value)

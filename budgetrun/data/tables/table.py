@@ -26,6 +26,7 @@ from budgetrun.data.tables.columns import (
     as_classes,
     as_label,
     check_distinct,
+    check_exact,
     columns_of,
     find_column,
     find_label,
@@ -92,6 +93,7 @@ class Table:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
         self.numbers = given is not None and not given
+        check_exact(given or (), source.where)
         self.missing, self._given, self._reader = missing, given, source
         self.where, self.again, self.reader = source.where, source.again, source.format
         self.skipped = self.zeroed = 0
@@ -123,7 +125,7 @@ class Table:
         for column in [find_column(self.columns, one, self.where, "index") for one in index]:
             self.columns[column.position - 1] = replace(column, kind="index", why="left out as asked", categories=())
         sample = samples[found.position - 1]
-        found = self.columns[found.position - 1] = as_label(found, sample)
+        found = self.columns[found.position - 1] = as_label(found, sample, self.where)
         if not self.again and not self.numbers:
             values = {value for value in sample.values if value is not None}
             if found.numeric:
@@ -372,6 +374,7 @@ class Table:
             "no label": "no label",
             "infinite": f"an infinite value in {column}",
             "encoding": f"text in {column} that is not UTF-8",
+            "NUL": f"a NUL character in {column}",
             "label": f"an unknown label in {column}",
         }[kind]
 

@@ -48,10 +48,7 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
     streams : int, >= 1, or None
         The most streams of each dataset, those of the first repetitions and tasks; None for all.
 
-    Raises
-    ------
-    InputError
-        The folder holds no finished run, or data differ from those of the runs.
+    Raises InputError: the folder holds no finished run, or data differ from those of the runs.
     """
     from budgetrun.papers.bounds.check import check
     from budgetrun.papers.bounds.figure import draw

@@ -95,10 +95,7 @@ class Solver(ABC):
         watch : callable, optional
             Called with the `Progress` now and then; computing the objectives for it does not count as solver time.
 
-        Raises
-        ------
-        InputError
-            If the data or the parameters cannot be used.
+        Raises InputError: if the data or the parameters cannot be used.
         """
         return self._solve(_checked(self, X, y, kernel), y, kernel, watch)
 

@@ -54,10 +54,7 @@ class Evidence:
         ``case`` has the selectors that the number does not give itself, ``known`` the numbers that a formula may use,
         by name, and ``where`` is the claim and the name of the number, for messages.
 
-        Raises
-        ------
-        InputError
-            No results folder or no run is selected, or several averages are.
+        Raises InputError: no results folder or no run is selected, or several averages are.
         """
         try:
             number = self._number(spec, case, known)

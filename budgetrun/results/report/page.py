@@ -36,10 +36,7 @@ _OF_DATASETS += ["examples held as"]
 class Report:
     """The report of a results folder, which is read once.
 
-    Raises
-    ------
-    InputError
-        The folder holds no finished run, or something in it cannot be read.
+    Raises InputError: the folder holds no finished run, or something in it cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -47,10 +47,7 @@ class Choice:
 def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[str], labels: list[str]) -> Choice:
     """Choose among the settings of some labels on some datasets, as a table's ``choose`` asks.
 
-    Raises
-    ------
-    InputError
-        The choice is by the first tenth of the streams, and the runs have no mistakes in it.
+    Raises InputError: the choice is by the first tenth of the streams, and the runs have no mistakes in it.
     """
     error = QUANTITIES[results.config.problem.error]
     early = {RMSE: PREFIX_RMSE, ONLINE_ERROR: PREFIX_MISTAKES}[error]

@@ -244,10 +244,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
     What it says of the config is checked where that is read.
 
-    Raises
-    ------
-    InputError
-        No such file, or it is not a manifest.
+    Raises InputError: no such file, or it is not a manifest.
     """
     if not os.path.isfile(path):
         raise InputError(

@@ -162,12 +162,9 @@ class Results:
 def load(folder: Path) -> Results:
     """Read and check a results folder; control characters in its texts become their escapes.
 
-    Raises
-    ------
-    InputError
-        No such folder, a file missing or torn, a column missing, a value that is not a number, or no finished run.
-    AlteredError
-        The table is not as the sweep wrote it.
+    Raises InputError: no such folder, a file missing or torn, a column missing, a value that is not a number, or no
+    finished run.
+    Raises AlteredError: the table is not as the sweep wrote it.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such results folder; make one first: budgetrun sweep CONFIG")

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,7 @@ _READERS = {c.name: _read_json if c.kind == "json" else float for c in COLUMNS i
 def record(**values: Value) -> Record:
     """Return a run with all columns of `COLUMNS`: the values given, and None elsewhere.
 
-    Raises
-    ------
-    ValueError
-        There is no such column, or one that every run fills is None.
+    Raises ValueError: there is no such column, or one that every run fills is None.
     """
     unknown = values.keys() - set(_NAMES)
     empty = [c.name for c in COLUMNS if c.filled_by == "every" and values.get(c.name) is None]
@@ -55,10 +53,12 @@ def record(**values: Value) -> Record:
 
 
 def move_aside(folder: Path) -> None:
-    """Rename a results folder, if it is there, to ``<name>.old-<time>``."""
+    """Rename a results folder, if it is there, to ``<name>.old-<time>``; a second one of a second has a number."""
     if folder.exists():
+        name = f"{folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = chain([name], (f"{name}-{n}" for n in count(2)))
         with explained(folder):
-            folder.rename(folder.with_name(f"{folder.name}.old-{time.strftime('%Y%m%d-%H%M%S')}"))
+            folder.rename(next(path for path in map(folder.with_name, names) if not path.exists()))
 
 
 class Store:
@@ -82,10 +82,8 @@ class Store:
 
         With ``force``, an existing folder is renamed to ``<name>.old-<time>``.
 
-        Raises
-        ------
-        InputError
-            The folder cannot be written, it holds the results of another config, or its table was altered.
+        Raises InputError: the folder cannot be written, it holds the results of another config, or its table was
+        altered.
         """
         try:
             if force:
@@ -159,10 +157,7 @@ class Store:
     def check(self) -> None:
         """Raise an error if ``runs.csv`` is not as it was written, and the parts cannot replace it.
 
-        Raises
-        ------
-        AlteredError
-            Says what to do.
+        Raises AlteredError: says what to do.
         """
         self.rows()
         if self._altered:
@@ -184,10 +179,7 @@ class Store:
     def write_table(self) -> None:
         """Rewrite ``runs.csv``, sorted.
 
-        Raises
-        ------
-        AlteredError
-            As `check`: what somebody edited must not pass for what was written.
+        Raises AlteredError: as `check`: what somebody edited must not pass for what was written.
         """
         self.check()
         with self._locked():

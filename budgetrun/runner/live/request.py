@@ -94,10 +94,7 @@ class Choices:
 def budgets_of(text: str) -> tuple[int, ...]:
     """Return the budgets in a text such as ``100,300``, ascending.
 
-    Raises
-    ------
-    InputError
-        One of them is not a whole number of at least 1.
+    Raises InputError: one of them is not a whole number of at least 1.
     """
     found = [part.strip() for part in text.split(",")]
     wrong = [part for part in found if not (part.isascii() and part.isdigit() and int(part) >= 1)]
@@ -111,10 +108,7 @@ def budgets_of(text: str) -> tuple[int, ...]:
 def metrics_of(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of metrics, each once.
 
-    Raises
-    ------
-    InputError
-        There is no such metric.
+    Raises InputError: there is no such metric.
     """
     for name in names:
         if name not in METRICS:
@@ -125,10 +119,7 @@ def metrics_of(names: tuple[str, ...]) -> tuple[str, ...]:
 def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     """Return the settings of a request as the YAML of a config, with ``seen`` as comments.
 
-    Raises
-    ------
-    InputError
-        An algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
+    Raises InputError: an algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
     """
     problem = problem_of(choices.task)
     algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
@@ -274,10 +265,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     first : ndarray or csr_array, shape (n, d), n >= 1
         The first examples of the stream, at most `FIRST`.
 
-    Raises
-    ------
-    InputError
-        The stream does not fit the request.
+    Raises InputError: the stream does not fit the request.
     """
     said = [f"{table.label_found[0].upper()}{table.label_found[1:]}."] if table.label_found else []
     said += table.notes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -69,10 +70,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     int
         0, or 130 if interrupted; then the same command continues.
 
-    Raises
-    ------
-    InputError
-        The request or the stream cannot be used; what has been played so far is kept.
+    Raises InputError: the request or the stream cannot be used; what has been played so far is kept.
     """
     path = request.folder / STATE
     if request.force:
@@ -82,6 +80,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     stamp = _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
+        Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
     with nullcontext() if before is None else using(path):
@@ -166,7 +165,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     """Choose the options that the user left open, given the first examples, and build the learners."""
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
-    config = read_config(text, request.folder / CONFIG)
+    config = _checked(text, request)
     specs, n_rounds = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
@@ -184,6 +183,22 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
         median_gamma=chosen.median_gamma,
         n_rounds=n_rounds,
     )
+
+
+def _checked(text: str, request: Request) -> Config:
+    """Return the config with the settings of a request; mistakes are said of options, as there is no file yet."""
+    try:
+        return read_config(text, request.folder / CONFIG)
+    except InputError as error:
+        said = []
+        for line in str(error).splitlines():
+            line = re.sub(r"^.*?:\d+: ", "", line)
+            for option, texts in (("algorithm", request.algorithms), ("select", request.select)):
+                wrong = re.match(rf"{option}s?\[(\d+)\]\.?", line)
+                if wrong and texts:
+                    line = f"--{option} {texts[int(wrong[1])]}: {line[wrong.end() :]}"
+            said.append(line)
+        raise InputError("\n".join(said)) from None
 
 
 def _name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:

@@ -45,7 +45,7 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
         with path.open(newline="") as file:
             content = io.BytesIO(file.read().encode())
         for source in (path, content):
-            table = open_table(source, label="first")
+            table = open_table(source, label="first", classes=())
             X, y = read(table, 3)
             categories = sorted({word for _, word, _ in rows})
             assert table.features == [*(f"word={word}" for word in categories), "last"]

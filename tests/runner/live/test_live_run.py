@@ -204,6 +204,27 @@ def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
     assert not os.path.exists("results/s")
 
 
+def test_mistakes_are_said_of_options():
+    wrong = ("rbp", "ahpatron", "forgetron:budgets=3", "forgetton")
+    with pytest.raises(InputError) as found:
+        run_module.run(request(algorithms=wrong, select=("hedge:rate=-1",)))
+    assert not os.path.exists("results/s")
+    assert str(found.value).splitlines() == [
+        "--algorithm ahpatron: epsilon: missing; must be a number > 0 and < 1",
+        "--algorithm forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
+        "label, budget)",
+        "--algorithm forgetton: name: unknown 'forgetton'; did you mean 'forgetron'?  (budgetrun list algorithms)",
+        "--select hedge:rate=-1: rate: unknown key  (allowed: rule, of, label)",
+    ]
+
+
+def test_results_are_moved_aside_twice_in_a_second(monkeypatch):
+    monkeypatch.setattr("time.strftime", lambda form: "now")
+    for _ in range(3):
+        assert run_module.run(request(algorithms=("rbp",), force=True)) == 0
+    assert sorted(os.listdir("results")) == ["s", "s.old-now", "s.old-now-2"]
+
+
 def test_the_report_belongs_to_what_has_to_be_written():
     def full(folder):
         raise CannotWriteError(f"{folder}: cannot be written (No space left on device)", "No space left on device")

@@ -48,10 +48,10 @@ def test_the_page_has_the_rules_in_curves_and_tables():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("hegde", "select[0].rule: unknown 'hegde'; did you mean 'hedge'?"),
+        ("hegde", "--select hegde: rule: unknown 'hegde'; did you mean 'hedge'?"),
         ("hedge:of=rbp", "--select hedge:of=rbp: a rule follows all learners here; write a config for of and label"),
         ("Hedge!", "--select Hedge!: must be the name of a rule, with parameters after a colon as KEY=VALUE,KEY=VALUE"),
-        ("racing:confidence=2", "select[0].confidence: must be a number > 0 and < 1, got 2"),
+        ("racing:confidence=2", "--select racing:confidence=2: confidence: must be a number > 0 and < 1, got 2"),
     ],
 )
 def test_what_is_no_rule_is_said(text, said):
