@@ -78,6 +78,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     before, stamp = _before(request, path), _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
+        Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
     table = open_table(
