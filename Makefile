@@ -62,8 +62,9 @@ test-results: $(READY)  ## Compare the committed results with the code, and tabl
 coverage: $(READY)  ## Run the tests and those of results, slower than without, and show the lines that they reach; fails below 95%
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'committed or not compiled' --cov --cov-report=term
 
-torture: $(READY)  ## Kill sweeps at N=1000 random moments, and check that no finished run is lost: under an hour
+torture: $(READY)  ## Kill sweeps and streams at N=1000 random moments each, and check that nothing is lost: two hours
 	$(BIN)/python scripts/attack/torture.py $(N)
+	$(BIN)/python scripts/attack/torture_run.py $(N)
 
 fuzz: $(READY)  ## Try readers, configs and results folders on fresh hostile input for MINUTES=10
 	$(BIN)/python scripts/attack/fuzz.py --minutes $(MINUTES)

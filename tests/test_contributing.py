@@ -56,7 +56,7 @@ def test_every_path_exists(page):
         assert places or name in OF_RESULTS, name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, TOP / "docs" / "bounds.md"], ids=lambda page: page.stem)
 def test_every_test_exists(page):
     tests = "".join(path.read_text(encoding="utf-8") for path in (TOP / "tests").rglob("test_*.py"))
     for name in re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8")):

@@ -25,7 +25,6 @@ class Single(Compilable):
 
     Parameters
     ----------
-    pool : Pool
     examples : Examples
         Those of the pool.
     f : Expansion

@@ -20,7 +20,6 @@ class _Absorbing(Summed):
 
     Parameters
     ----------
-    pool : Pool
     rate : float, > 0
     n_frequencies : int, >= 1
     seed : int, >= 0

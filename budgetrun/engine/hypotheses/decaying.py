@@ -17,7 +17,6 @@ class Decaying(Expansion):
 
     Parameters
     ----------
-    pool : Pool
     decay : float in (0, 1]
 
     Attributes

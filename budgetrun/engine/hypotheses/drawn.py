@@ -17,7 +17,6 @@ class Drawn(Hypothesis):
 
     Parameters
     ----------
-    pool : Pool
     kernels : list of Gaussian
     chosen : int
         The kernel of the first round.

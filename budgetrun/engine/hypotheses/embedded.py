@@ -17,7 +17,6 @@ class Embedded(Hypothesis):
 
     Parameters
     ----------
-    pool : Pool
     C : float, > 0
         The largest |f(x)|.
     g : float, > 0

@@ -25,7 +25,6 @@ class Expansion(Summed):
 
     Parameters
     ----------
-    pool : Pool
     norm : bool
         Track ||f||^2 (`norm_sq`).
     track : {None, "oldest", "all"}

@@ -21,7 +21,6 @@ class OfFeatures(Hypothesis):
 
     Parameters
     ----------
-    pool : Pool
     unit : float, > 0
         The scale of scores: the learner's step. A score of at most ``unit`` ||k(x, .)|| times `rounding` counts as 0.
     """
@@ -104,7 +103,6 @@ class ExplicitFeatures(WithoutSupport, OfFeatures):
 
     Parameters
     ----------
-    pool : Pool
     features : FeatureMap
     unit : float, > 0
         See `OfFeatures`.

@@ -21,7 +21,6 @@ class Framed(Spanned):
 
     Parameters
     ----------
-    pool : Pool
     shape : int
         The number of classes, for one function per class.
 
@@ -214,7 +213,6 @@ class Curved(Framed):
 
     Parameters
     ----------
-    pool : Pool
     mu : float, > 0
         A is mu I at first, also for coordinates that are added later.
     C : float, > 0

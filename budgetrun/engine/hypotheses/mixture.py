@@ -18,7 +18,6 @@ class Mixture(WithoutSupport):
 
     Parameters
     ----------
-    pool : Pool
     features : SeveralWidths
     unit : float, > 0
         The scale of scores: the learner's step. Scores and parts of at most `rounding` times this count as 0.

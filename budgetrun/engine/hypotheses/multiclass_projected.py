@@ -50,7 +50,6 @@ class MulticlassProjected(Spanned):
 
     Parameters
     ----------
-    pool : Pool
     label_kernel : ndarray, shape (n_classes, n_classes)
         K, positive semidefinite.
 

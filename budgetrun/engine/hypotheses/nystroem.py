@@ -17,7 +17,6 @@ class Nystroem(OfFeatures, Expansion):
 
     Parameters
     ----------
-    pool : Pool
     unit : float, > 0
         See `OfFeatures`.
     """

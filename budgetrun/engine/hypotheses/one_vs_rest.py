@@ -21,7 +21,6 @@ class OneVsRestHypothesis(Hypothesis):
 
     Parameters
     ----------
-    pool : Pool
     learners : list of BinaryLearner
         One per class; the label of an example is +1 for the learner of its class, and -1 for all others.
 

@@ -22,7 +22,6 @@ class Hinted(Hypothesis):
 
     Parameters
     ----------
-    pool : Pool
     window : int, >= 1
         The number of rounds that the hint averages; at the start of the stream, all rounds so far.
     hint_weight : float

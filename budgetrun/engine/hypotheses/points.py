@@ -27,7 +27,6 @@ class Points(Hypothesis):
 
     Parameters
     ----------
-    pool : Pool
     capacity : int, >= 1
         The most points, within a round.
     n_classes : int or None

@@ -92,7 +92,37 @@ def test_lemma_1_of_sutskever(drift):
     assert max(regrets) > 0
 
 
-# -- Liao et al. (2024), Theorem 5 -------------------------------------------------------------------------------------
+# -- Liao et al. (2024), Theorems 3 and 5 ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("U", "epsilon"), [(None, 0.55), (None, 0.9), (0.8, 0.55), (3.0, 0.9)])
+def test_theorem_3_of_liao(U, epsilon):
+    """The sum of the theorem, and eq. (12), of which it is made, round by round; against any competitor in the ball."""
+    X, y = random_stream(T=300)
+    kernel, rng, margins, W = Gaussian(gamma=0.5), np.random.default_rng(0), [], [np.zeros(len(y))]
+    learner = find("avp")(epsilon=epsilon, U=U)
+    update = learner.update
+
+    def recorded(f, label, score):
+        update(f, label, score)
+        margins.append(label * score)
+        W.append(np.zeros(len(y)))
+        W[-1][f.rounds] = f.coef
+        steps.append(1.0 if U is None else U / math.sqrt(U**2 + learner.misses))
+        rounds.append(f.now - 1)
+
+    steps, rounds, learner.update = [], [], recorded
+    Group(kernel, [learner]).feed(X, y[None])
+    K, margins, steps, W = kernel.between(X, X), np.array(margins), np.array(steps), np.array(W)
+    missed = margins <= 0
+    for competitor in (W[-1], y / 9, rng.normal(size=len(y)), np.zeros(len(y))):
+        norm = math.sqrt(competitor @ K @ competitor)
+        w = competitor if U is None else competitor * min(1.0, U / max(norm, 1e-9))
+        left, losses = W - w, np.maximum(0, 1 - y * (K @ w))
+        delta = -np.diff(np.einsum("ut,ut->u", left @ K, left))
+        assert (1 - margins - losses[rounds] <= delta / (2 * steps) + steps / 2 + 1e-7).all()
+        right = (delta / (2 * steps)).sum() + (steps[missed] / 2).sum() + (steps[~missed] / 2 - epsilon).sum()
+        assert missed.sum() - losses.sum() <= right + 1e-6
 
 
 @pytest.mark.parametrize("gamma", [0.1, 1.0])

@@ -225,6 +225,17 @@ def test_results_are_moved_aside_twice_in_a_second(monkeypatch):
     assert sorted(os.listdir("results")) == ["s", "s.old-now", "s.old-now-2"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\x00"])
+def test_names_of_columns_stay_in_their_comments(end):
+    name = f"colour{end}tie: positive{end}metrics: [f1]"
+    table = pd.read_csv("s.csv").rename(columns={"color": name})
+    table.to_parquet("t.parquet")
+    assert run_module.run(request("t.parquet", algorithms=("rbp",))) == 0
+    config = config_module.load("results/t/config.yaml")
+    assert (config.tie, config.metrics) == ("mistake", ())
+    assert "tie: positive" in Path("results/t/config.yaml").read_text()
+
+
 def test_the_report_belongs_to_what_has_to_be_written():
     def full(folder):
         raise CannotWriteError(f"{folder}: cannot be written (No space left on device)", "No space left on device")
