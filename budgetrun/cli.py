@@ -40,7 +40,7 @@ class _Group(click.Group):
 
 
 def _bytes(text: str) -> float:
-    from budgetrun.data.limits import parse_bytes
+    from budgetrun.base.limits import parse_bytes
 
     try:
         return parse_bytes(text)

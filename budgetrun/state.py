@@ -11,6 +11,8 @@ import math
 import re
 import zipfile
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -116,6 +118,21 @@ def load_state(path: str | Path) -> tuple[Any, dict[str, Any]]:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(f"{path}: not a file that budgetrun saved, or damaged ({reason})") from error
     return obj, meta
+
+
+@contextmanager
+def using(path: str | Path) -> Iterator[None]:
+    """Turn the errors of what was loaded from a file into a sentence that names it: its numbers may make no sense."""
+    try:
+        yield
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"{path}: damaged or edited, because what it holds does not fit together ({type(error).__name__}: "
+            f"{reason}); train again"
+        ) from error
 
 
 class _Writer:

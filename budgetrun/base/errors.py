@@ -65,6 +65,10 @@ class OutOfRangeError(InputError, FloatingPointError, ValueError):
     """Numbers leave the range of floating point, because data or parameters are too extreme: a run fails with this."""
 
 
+class TooLargeError(InputError, ValueError):
+    """A learner needs more memory than the limit allows."""
+
+
 class CannotWriteError(InputError, OSError):
     """A file or folder cannot be written: the disk is full, permission or the folder is missing. Exit code 2.
 

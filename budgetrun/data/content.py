@@ -19,8 +19,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError, printable
-from budgetrun.data import limits
 
 
 def _xz() -> lzma.LZMADecompressor:
@@ -91,7 +91,7 @@ def read_content(path: Path) -> bytes:
     """Return a whole file, decompressed if its name ends in .gz, .bz2 or .xz.
 
     An InputError says that it cannot be read, is not a regular file, is truncated or corrupt, is empty, is larger than
-    the limit of `budgetrun.data.limits`, or changes meanwhile.
+    the limit of `budgetrun.base.limits`, or changes meanwhile.
     """
     content = io.BytesIO()
     for piece in pieces(path):

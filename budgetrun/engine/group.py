@@ -6,6 +6,7 @@ the scores of the rounds that follow. The result is exactly that of the online a
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.base import limits
 from budgetrun.base.errors import is_arithmetic, out_of_range
 from budgetrun.base.problem import problem_of
+from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
@@ -157,6 +160,9 @@ class Group:
         self._members = [Member(i, a, task) for i, (a, task) in enumerate(zip(learners, tasks, strict=True))]
         for member in self._members:
             with self._running([member]):
+                if member.learner.budget is not None:
+                    needed = bytes_needed(*trial(member.learner, kernel, *self._shape), member.learner.budget)
+                    limits.check_learner(needed, _name(member.learner), member.learner.budget)
                 self._start(member)
         self._players = self._grouped()
 
@@ -430,6 +436,14 @@ def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
     if not np.isfinite(scores).all():
         raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
     return scores
+
+
+def trial(learner: Any, kernel: Kernel, *shape: int) -> tuple[Any, Any]:
+    """Return a copy of a learner with a budget of 1, and its form: they take no memory, but say what others need."""
+    copied = copy.deepcopy(learner)
+    for one in (copied, getattr(copied, "binary", copied)):
+        one.budget = None if one.budget is None else 1
+    return copied, copied.start(Pool(kernel, np.dtype(np.float64)), *shape)
 
 
 def _name(learner: Any) -> str:

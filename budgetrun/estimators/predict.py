@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, one_line
 from budgetrun.base.files import growing
 from budgetrun.base.grid import cell
 from budgetrun.base.problem import problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
-from budgetrun.state import load_state
+from budgetrun.state import load_state, using
 
 
 def predict_stream(
@@ -55,28 +55,30 @@ def predict_stream(
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
         # A stream that `budgetrun run` has played.
-        model, encoding = saved.best(), saved.encoding
+        with using(path):
+            model, encoding = saved.best(), saved.encoding
     else:
         model, encoding = checked(saved, path), meta.get("encoding")
     if not (hasattr(model, "classes_") or hasattr(model, "n_features_in_")):
         raise InputError(f"{path}: this {type(model).__name__} has not been fitted")
-    # The classes; none for numbers.
-    known = getattr(model, "classes_", np.empty(0)).tolist()
-    table = _opened(model, encoding, source, label, missing, None if known else [])
+    with using(path):
+        # The classes; none for numbers.
+        known = getattr(model, "classes_", np.empty(0)).tolist()
+        table = _opened(model, encoding, source, label, missing, None if known else [])
     names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
     n_rows = mistakes = unknown = 0
     squared = absolute = 0.0
     with nullcontext(sys.stdout) if output is None else growing(output) as file:
         out = csv.writer(file, lineterminator="\n")
         labelled = table.label_column is not None
-        out.writerow(["row", *(["label"] if labelled else []), "prediction", *map(cell, names)])
+        out.writerow(["row", *(["label"] if labelled else []), "prediction", *map(_text, names)])
         for chunk in table.chunks():
             y = chunk.y
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), using(path):
                 # The columns have been compared by name already.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
                 scores = model.decision_function(chunk.X) if known else model.predict(chunk.X)
-            predicted = _predicted(scores, model.classes_) if known else scores
+                predicted = _predicted(scores, model.classes_) if known else scores
             for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
                 labels = [_text(y[i])] if labelled else []
                 out.writerow([chunk.first_row + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])
@@ -157,4 +159,4 @@ def _text(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    return cell(value) if isinstance(value, str) else value
+    return cell(one_line(value)) if isinstance(value, str) else value

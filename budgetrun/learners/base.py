@@ -104,6 +104,10 @@ class Learner(Compilable, ABC):
         """Return whether the mean of all hypotheses is available at the end of a stream."""
         return cls.only_adds or cls.form.averages
 
+    def bytes_needed(self, size: int) -> float:
+        """Return the bytes for ``size`` support examples of the rule's own arrays, apart from each `Table`."""
+        return 0.0
+
     def uncompiled(self, f: Any) -> bool:
         """Return whether the next update cannot be compiled, though others can: it calls what is `interpreted`."""
         return False

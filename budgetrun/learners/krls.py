@@ -40,6 +40,10 @@ class KRLS(RegressionLearner):
         # rounds.
         self.factor = self.P = np.zeros((0, 0))
 
+    def bytes_needed(self, size: int) -> float:
+        # The factor and P, and a copy of both while they grow.
+        return 32.0 * size**2
+
     def update(self, f: Expansion, y: float, score: float) -> None:
         n, row, error = f.size, f.kernel_row(), y - score
         column = dtrtrs(self.factor, row, trans=1)[0] if n else row

@@ -154,9 +154,15 @@ class FORKS(SkeGD):
         self.curvature = curvature
         self.alpha = alpha
         self.C = C
-        self._inverse: np.ndarray = np.eye(self.rank) / alpha
+        # A^-1, once there are features.
+        self._inverse: np.ndarray = np.zeros((0, 0))
+
+    def bytes_needed(self, size: int) -> float:
+        return 16.0 * self.rank**2
 
     def descend(self, f: Sketched, y: int, score: float) -> None:
+        if not self._inverse.size:
+            self._inverse = np.eye(self.rank) / self.alpha
         w, z = f.w, f.kernel_row() @ f.features
         excess = score - min(max(score, -self.C), self.C)
         direction = self._inverse @ z

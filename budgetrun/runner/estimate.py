@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from budgetrun.base import limits
 from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config import kinds
-from budgetrun.engine.pool import Pool
+from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.kernels import Gaussian, compiling
 from budgetrun.kernels.kinds import BYTES, DENSE_FEATURES
 from budgetrun.learners import Learner
@@ -99,8 +101,19 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
         asks = _demands(run.spec, info.n_classes)
         # A learner whose budget is never full shares what it holds to the end.
         is_shared = asks.shares and _share_of_mistakes(run) >= 1
-        hypotheses += asks.form.memory(0 if is_shared else _held(run, T, info.n_classes), BLOCK_SIZE)
+        held = 0 if is_shared else _held(run, T, info.n_classes)
+        rule = bytes_needed(asks.rule, asks.form, held) - asks.form.bytes_needed(held)
+        hypotheses += asks.form.memory(held, BLOCK_SIZE) + rule
     return base + _COMPILED * compiling.on() + max(stream + rows + block + hypotheses, info.content_bytes)
+
+
+def check_budgets(plan: Plan) -> None:
+    """Raise the error of `budgetrun.engine.Group` for a run whose full budget takes more memory than the limit."""
+    for run in {(run.dataset, id(run.spec)): run for whole in plan.runs for run in whole.played}.values():
+        if run.spec.budget is not None and not run.spec.kind:
+            asks = _demands(run.spec, plan.infos[run.dataset].n_classes)
+            needed = bytes_needed(asks.rule, asks.form, run.spec.budget)
+            limits.check_learner(needed, str(run), run.spec.budget)
 
 
 def _kind(info: StreamInfo) -> str:
@@ -151,6 +164,7 @@ class _Demands(NamedTuple):
     has_budget: bool
     acts_on_margins: bool  # it also acts on rounds that are not mistakes
     shares: bool  # it shares a hypothesis with others until its budget is full
+    rule: Learner  # one that has started
     form: Hypothesis  # the form that it starts with
 
 
@@ -164,8 +178,8 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
     if key not in _KNOWN:
         has_budget = "budget" in parameters(learner)
         # Any budget that the other parameters go with will do.
-        started = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if has_budget else spec)
-        pool = Pool(Gaussian(gamma=1.0), np.dtype(np.float64))
+        built = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if has_budget else spec)
+        rule, form = trial(built, Gaussian(gamma=1.0), *problem_of(spec.task).scores_each(n_classes))
         # Learners that act on margins override what all learners share.
         own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
         _KNOWN[key] = _Demands(
@@ -173,7 +187,8 @@ def _demands(spec: RunSpec, n_classes: int) -> _Demands:
             has_budget=has_budget,
             acts_on_margins=bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes,
             shares=learner.alike_until_full is not None,
-            form=started.start(pool, *problem_of(spec.task).scores_each(n_classes)),
+            rule=rule,
+            form=form,
         )
     return _KNOWN[key]
 

@@ -25,10 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from budgetrun.base import limits
 from budgetrun.base.files import source_digest
 from budgetrun.base.problem import problem_of
 from budgetrun.config import kinds
-from budgetrun.data import Stream, limits, open_stream
+from budgetrun.data import Stream, open_stream
 from budgetrun.engine import score
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options

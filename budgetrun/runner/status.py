@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.base import limits
 from budgetrun.base.errors import AlteredError, InputError, counted
 from budgetrun.base.files import is_file
-from budgetrun.data import limits
 from budgetrun.results.store.write import Store
-from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
+from budgetrun.runner.estimate import check_budgets, compile_seconds, job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.plan import Options, Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
@@ -84,6 +84,7 @@ def describe(config: Config, options: Options) -> str:
     """
     with limits.memory(options.memory):
         plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
+        check_budgets(plan)
     selected = select(plan.runs, options.only)
     done: set[str] = set()
     if not options.force:

@@ -11,14 +11,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from budgetrun.base import limits
 from budgetrun.base.errors import CannotWriteError, InputError, counted, say
 from budgetrun.base.files import CANNOT_WRITE
-from budgetrun.data import limits
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Workers, opened
-from budgetrun.runner.estimate import job_seconds, jobs_within_memory
+from budgetrun.runner.estimate import check_budgets, job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.plan import (
     Job,
@@ -56,6 +56,7 @@ def sweep(config: Config, options: Options) -> int:
     """
     with limits.memory(options.memory):
         plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+        check_budgets(plan)
     select(plan.runs, options.only)
     for why in plan.missing.values():
         say(why)

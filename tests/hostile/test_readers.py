@@ -21,10 +21,11 @@ from pyarrow import csv, feather, parquet
 from sentences import one_sentence
 from sweeping import config, run
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
-from budgetrun.data import dataset, limits, open_stream, stream_info
+from budgetrun.data import dataset, open_stream, stream_info
 from budgetrun.data.content import Stamp, pieces, read_content
 from budgetrun.data.tables import open_table
 from budgetrun.kernels.kinds import floats
@@ -435,3 +436,14 @@ def test_a_file_that_is_cut_never_ends_the_process(tmp_path, name, when):
         (parquet.write_table if name == "s.parquet" else csv.write_csv)(frame, path)
     found = subprocess.run([sys.executable, "-c", CUT, path, when], capture_output=True, text=True, check=True)
     assert found.stdout == f"{path}: the file changed while it was read; wait until it is complete\n"
+
+
+@pytest.mark.parametrize(("stem", "folder"), [("x" * 250, f"{'x' * 70}-"), (".", "data"), ("x" * 80, "x" * 80)])
+def test_the_folder_of_a_file_of_any_name_is_short_and_not_hidden(tmp_path, capsys, stem, folder):
+    path = tmp_path / f"{stem}.csv"
+    path.write_text("y,a\n" + "".join(f"{i % 2},{i % 7}\n" for i in range(60)))
+    assert run(capsys, "run", path, "--label", "y", "--results", tmp_path / "results")[0] == 0
+    found = [one.name for one in (tmp_path / "results").iterdir()]
+    assert len(found) == 1
+    assert found[0].startswith(folder)
+    assert len(found[0]) <= 80

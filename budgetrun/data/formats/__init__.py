@@ -17,9 +17,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import modules
-from budgetrun.data import limits
 from budgetrun.kernels.kinds import Matrix, Rows, stored
 
 LabelColumn = Literal["first", "last"]

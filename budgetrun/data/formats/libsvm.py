@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
-from budgetrun.data import limits
 from budgetrun.data.content import (
     Held,
     Lines,

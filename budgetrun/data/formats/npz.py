@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError, printable
-from budgetrun.data import limits
 from budgetrun.data.content import clipped
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import check_lengths

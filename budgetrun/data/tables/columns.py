@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
-from budgetrun.data import limits
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
 from budgetrun.kernels.kinds import Matrix

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
-from budgetrun.data import limits
 from budgetrun.data.cards import Label
 from budgetrun.data.content import is_text
 from budgetrun.data.tables.columns import (

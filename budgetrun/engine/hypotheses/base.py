@@ -220,7 +220,11 @@ class Hypothesis(Compilable, ABC):
         ``block`` is the number of rounds per block.
         """
         n_classes = len(self.scores) if self.scores.ndim > 1 else 0
-        return 48 * size + 8 * n_classes * (size + block)
+        return 48 * size + 8 * n_classes * (size + block) + self.bytes_needed(size)
+
+    def bytes_needed(self, size: int) -> float:
+        """Return the bytes of the tables whose rows and columns are support examples; a budget's are refused early."""
+        return 0.0
 
     def solving(self, size: int) -> float:
         """Estimate the multiplications per round in addition to those for kernel values."""
@@ -248,6 +252,20 @@ class Hypothesis(Compilable, ABC):
     def _values_with(self, X: Rows) -> np.ndarray:
         """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""
         return self._pool.values(self.slots, X)
+
+
+class Table(Compilable, ABC):
+    """Base of the tables that a rule keeps as an attribute, so that their memory is known before they are filled."""
+
+    @abstractmethod
+    def bytes_needed(self, size: int) -> float:
+        """Return the bytes for ``size`` support examples."""
+
+
+def bytes_needed(learner: Any, f: Hypothesis, size: int) -> float:
+    """Return the bytes of all tables that a learner and its hypothesis hold with ``size`` support examples."""
+    own = [part for part in vars(learner).values() if isinstance(part, Table)]
+    return sum(part.bytes_needed(size) for part in (learner, f, *own))
 
 
 # The most changes of scores by the verbs of 64 rounds before scores are summed again.

@@ -141,7 +141,10 @@ class Embedded(Hypothesis):
         return scores
 
     def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 40 * size**2 + 16 * size * block
+        return super().memory(size, block) + 16 * size * block
+
+    def bytes_needed(self, size: int) -> float:
+        return 40.0 * size**2
 
     def solving(self, size: int) -> float:
         return 4.0 * size**2

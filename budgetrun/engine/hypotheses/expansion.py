@@ -236,9 +236,11 @@ class Expansion(Summed):
         return score
 
     def memory(self, size: int, block: int) -> float:
-        pairs = size + 1 if self._track == _ALL and size else 0
+        return 2 * super().memory(size, block) - self.bytes_needed(size)
+
+    def bytes_needed(self, size: int) -> float:
         # The pairs are copied as they grow.
-        return 2 * super().memory(size, block) + 1.5 * 8 * pairs**2
+        return 1.5 * 8 * (size + 1) ** 2 if self._track == _ALL and size else 0.0
 
     # -- scores --------------------------------------------------------------------------------------------------
 

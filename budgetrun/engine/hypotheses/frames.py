@@ -287,8 +287,12 @@ class Curved(Framed):
         return np.clip(super().score(X, averaged), -self._C, self._C)
 
     def memory(self, size: int, block: int) -> float:
-        # A^-1, twice while a block ends, its products and its changes.
-        return super().memory(size, block) + 16 * size**2 + 16 * size * block
+        # The products of A^-1 and its changes.
+        return super().memory(size, block) + 16 * size * block
+
+    def bytes_needed(self, size: int) -> float:
+        # A^-1, twice while a block ends.
+        return super().bytes_needed(size) + 16.0 * size**2
 
     def _direction(self) -> np.ndarray:
         """Return A^-1 z(x) for the example x of the current round."""

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from budgetrun.kernels.compiling import Compilable, interpreted
+from budgetrun.engine.hypotheses.base import Table
+from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_outer, close_gap, product, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion
 
 
-class Inverse(Compilable):
+class Inverse(Table):
     """The inverse of G = K + ridge I over the support set, in O(n^2) per change, without copies.
 
     Parameters
@@ -41,6 +42,10 @@ class Inverse(Compilable):
         self.places = np.arange(0)
         self.size = 0
         self.additions = 0
+
+    def bytes_needed(self, size: int) -> float:
+        # G and its inverse, and a copy of both while they grow.
+        return 32.0 * size**2
 
     def add_current(self, f: Expansion) -> None:
         """Add the example of the current round, as the youngest, to a full support set.

@@ -35,6 +35,10 @@ class Nystroem(OfFeatures, Expansion):
         """f is w . z(x)."""
         return self._map is not None
 
+    def bytes_needed(self, size: int) -> float:
+        # The kernel matrix, its eigenvectors and what they are computed with.
+        return 40.0 * size**2
+
     @property
     def coef(self) -> np.ndarray:
         return super().coef if self._map is None else self._map @ self.w

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from budgetrun.base.errors import InputError
-from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.hypotheses.base import Hypothesis, bytes_needed
 from budgetrun.engine.hypotheses.expansion import sum_ahead
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
@@ -132,7 +132,11 @@ class OneVsRestHypothesis(Hypothesis):
             part.rearrange(features, n_features)
 
     def memory(self, size: int, block: int) -> float:
-        return sum(part.memory(size, block) for part in self.of_classes) + 16 * len(self.of_classes) * block
+        forms = sum(part.memory(size, block) - part.bytes_needed(size) for part in self.of_classes)
+        return forms + self.bytes_needed(size) + 16 * len(self.of_classes) * block
+
+    def bytes_needed(self, size: int) -> float:
+        return sum(bytes_needed(*own, size) for own in zip(self._learners, self.of_classes, strict=True))
 
     def solving(self, size: int) -> float:
         return sum(part.solving(size) for part in self.of_classes)

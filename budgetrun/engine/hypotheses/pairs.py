@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from budgetrun.engine.hypotheses.base import Table
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.sums import close_gap, put
 
 
-class Pairs(Compilable):
+class Pairs(Table):
     """The kernel values k(x_i, x_j) between the support examples, each in a place that it keeps until it leaves.
 
     Parameters
@@ -30,6 +30,9 @@ class Pairs(Compilable):
         self.places = np.arange(budget)
         self.values = np.zeros((budget, budget))
         self.size = 0
+
+    def bytes_needed(self, size: int) -> float:
+        return 8.0 * size**2
 
     def add(self, row: np.ndarray, square: float) -> int:
         """Add an example, with k(x, x) = ``square``, as the youngest, and return its place.

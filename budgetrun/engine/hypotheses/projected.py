@@ -25,8 +25,12 @@ class Spanned(Hypothesis):
         return self._slots
 
     def memory(self, size: int, block: int) -> float:
-        # The triangular factor of the kernel matrix, and three blocks of coordinates.
-        return super().memory(size, block) + 4 * size**2 + 24 * size * block
+        # Three blocks of coordinates.
+        return super().memory(size, block) + 24 * size * block
+
+    def bytes_needed(self, size: int) -> float:
+        # The triangular factor of the kernel matrix.
+        return 4.0 * size**2
 
     def solving(self, size: int) -> float:
         return float(size) ** 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from budgetrun.base.errors import InputError, one_line
+from budgetrun.base.errors import InputError, one_line, printable
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
@@ -70,7 +71,12 @@ class Request:
     @property
     def title(self) -> str:
         """The name of the results folder."""
-        return self.name or slug("stdin" if self.from_pipe else Path(self.source).name.partition(".")[0].lower())
+        if self.name or self.from_pipe:
+            return self.name or "stdin"
+        name = printable(Path(self.source).name.partition(".")[0].lower()) or "data"
+        found = slug(name)
+        # Names of figures, which add to it, have at most 100 characters.
+        return found if len(found) <= 80 else f"{found[:70]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
     @property
     def folder(self) -> Path:

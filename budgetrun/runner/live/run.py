@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -38,7 +38,7 @@ from budgetrun.runner.live.request import FIRST, Request, choices, config_text
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.state import load_state, save_state
+from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
@@ -66,32 +66,36 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     path = request.folder / STATE
     if request.force:
         move_aside(request.folder)
-    before, stamp = _before(request, path), _stamp(request)
+    with using(path):
+        before = _before(request, path)
+    stamp = _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
         Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
-    table = open_table(
-        request.source,
-        label=request.label,
-        missing=request.missing,
-        classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
-        encoding=None if before is None else before.encoding,
-    )
-    chunks, first, state = _ordered(table, request), None, before
-    if state is None or not state.session.rounds:
-        first = next(chunks)
-        chunks = chain([first], chunks)
-        state = state or _begin(request, table, first[0][:FIRST])
-    config = read_config(state.config, request.folder / CONFIG)
-    for sentence in state.said:
-        say(sentence)
-    skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
-    if before is not None:
-        say(f"continued after {state.session.rounds:,} rounds")
-    state.stamp, state.ended = stamp, False
-    return _Run(request, config, table, state, skip, report).play(chunks, first)
+    with nullcontext() if before is None else using(path):
+        table = open_table(
+            request.source,
+            label=request.label,
+            missing=request.missing,
+            classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
+            encoding=None if before is None else before.encoding,
+        )
+        chunks, first, state = _ordered(table, request), None, before
+        if state is None or not state.session.rounds:
+            first = next(chunks)
+            chunks = chain([first], chunks)
+            state = state or _begin(request, table, first[0][:FIRST])
+        config = read_config(state.config, request.folder / CONFIG)
+        for sentence in state.said:
+            say(sentence)
+        skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
+        if before is not None:
+            say(f"continued after {state.session.rounds:,} rounds")
+        state.stamp, state.ended = stamp, False
+        played = _Run(request, config, table, state, skip, report)
+    return played.play(chunks, first)
 
 
 def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
@@ -277,7 +281,7 @@ class _Run:
             session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
-            with interrupts.raising():
+            with interrupts.raising(), self._loaded():
                 session.run(self._remaining(chunks), scaled=self._scaled, whole=self._piece, after=self._tick)
         except KeyboardInterrupt:
             code = 130
@@ -294,16 +298,21 @@ class _Run:
         if session.rounds:
             if self.state.n_rounds not in (None, session.rounds):
                 raise _is_another(request, self.state)
-            with interrupts.ignored():
+            with interrupts.ignored(), self._loaded():
                 session.record()
                 self._warn(at_end=True)
                 parts = [*self.state.sha256s, self.table.sha256 or self._digest.hexdigest()]
                 self._write_results(parts)
+            with interrupts.ignored():
                 self.report(request.folder)
                 # Only now nothing is left to do.
                 self.state.sha256s, self.state.ended = parts if self._in_parts else [], True
                 self._save()
         return code
+
+    def _loaded(self) -> AbstractContextManager[None]:
+        """Return the context for using the learners, which come from a file if rounds were played before."""
+        return using(self.request.folder / STATE) if self._begun else nullcontext()
 
     @contextmanager
     def _piece(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""The memory that reading data may use: files that would take more are refused before they fill it."""
+"""The memory that data and learners may use: what would take more is refused before it fills it."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, TooLargeError
 
 ENVIRONMENT = "BUDGETRUN_MEMORY"
 DEFAULT = "8G"
@@ -30,7 +30,7 @@ def parse_bytes(text: str) -> float:
 
 @contextmanager
 def memory(n_bytes: float | None) -> Iterator[None]:
-    """Limit the memory of readers in this block to ``n_bytes``; None leaves the limit as it is."""
+    """Limit the memory of readers and learners in this block to ``n_bytes``; None leaves the limit as it is."""
     token = _given.set(_given.get() if n_bytes is None else n_bytes)
     try:
         yield
@@ -38,13 +38,16 @@ def memory(n_bytes: float | None) -> Iterator[None]:
         _given.reset(token)
 
 
-def limit() -> float:
-    """Return the limit in bytes: of the surrounding `memory` block, else $BUDGETRUN_MEMORY, else `DEFAULT`."""
+def limit(default: float | None = None) -> float:
+    """Return the limit in bytes: of the `memory` block, else $BUDGETRUN_MEMORY, else ``default``, else `DEFAULT`."""
     given = _given.get()
     if given is not None:
         return given
+    written = os.environ.get(ENVIRONMENT)
+    if not written and default is not None:
+        return default
     try:
-        return parse_bytes(os.environ.get(ENVIRONMENT) or DEFAULT)
+        return parse_bytes(written or DEFAULT)
     except ValueError as error:
         raise InputError(f"${ENVIRONMENT}: {error}") from None
 
@@ -55,6 +58,22 @@ def check(n_bytes: float, where: str, what: str) -> None:
         raise InputError(
             f"{where}: {what} would need {_shown(n_bytes)} of memory, and the limit is {_shown(limit())}; if the file "
             f"is as it should be, raise the limit with --memory SIZE (of a sweep) or ${ENVIRONMENT}=SIZE"
+        )
+
+
+def check_learner(n_bytes: float, name: str, budget: int) -> None:
+    """Raise a TooLargeError if a learner's full budget takes ``n_bytes``, more than the limit or the free memory."""
+    if not n_bytes:
+        return
+    # Importing it takes long.
+    import psutil
+
+    most = limit(float(psutil.virtual_memory().available))
+    if n_bytes > most:
+        raise TooLargeError(
+            f"{name}: a budget of {budget:,} would need {_shown(n_bytes)} of memory, and the limit is {_shown(most)}; "
+            "use a smaller budget or another variant, or raise the limit with --memory SIZE (of a sweep) or "
+            f"${ENVIRONMENT}=SIZE"
         )
 
 

@@ -1,0 +1,109 @@
+"""Tables for a budget are refused before they are allocated, and none is forgotten."""
+
+import inspect
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from sweeping import config
+
+from budgetrun import CKS, TighterPerceptron, learners, river
+from budgetrun import config as config_module
+from budgetrun.base import limits
+from budgetrun.base.errors import TooLargeError
+from budgetrun.base.registry import parameters
+from budgetrun.engine import Group
+from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses.base import bytes_needed
+from budgetrun.kernels import Gaussian
+from budgetrun.runner.plan import Options
+from budgetrun.runner.status import describe
+
+X = np.random.default_rng(0).normal(size=(300, 3))
+BUDGETED = {
+    f"{name}-{variant}-{task}": (task, cls)
+    for task in ("binary", "multiclass", "regression")
+    for name, variants in learners.for_task(task).items()
+    for variant, cls in variants.items()
+    if "budget" in parameters(cls)
+}
+LABELS = {"binary": np.where(X[:, 0] * X[:, 1] > 0, 1, -1), "multiclass": np.arange(300) % 3, "regression": X[:, 0]}
+SENTENCE = (
+    r"{name}: a budget of {budget} would need [\d,.]+ [KMGT]B of memory, and the limit is 500\.0 MB; use a smaller "
+    r"budget or another variant, or raise the limit with --memory SIZE \(of a sweep\) or \$BUDGETRUN_MEMORY=SIZE"
+)
+
+
+def of(cls, budget):
+    given = {
+        p.name: 0.5 if p.name in ("epsilon", "phi") else 4
+        for p in inspect.signature(cls).parameters.values()
+        if p.default is p.empty
+    }
+    return cls(**given | {"budget": budget})
+
+
+def arrays(thing, seen):
+    """Yield the tables of an object of this package, once each."""
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        yield thing
+    elif isinstance(thing, (list, tuple)):
+        for one in thing:
+            yield from arrays(one, seen)
+    elif type(thing).__module__.startswith("budgetrun.") and type(thing).__name__ != "Pool":
+        for one in vars(thing).values() if hasattr(thing, "__dict__") else ():
+            yield from arrays(one, seen)
+
+
+@pytest.mark.parametrize("budget", [10**6, 10**9])
+@pytest.mark.parametrize("name", BUDGETED)
+def test_a_budget_works_or_is_refused_before_anything_is_allocated(name, budget):
+    task, cls = BUDGETED[name]
+    with limits.memory(500e6):
+        tracemalloc.start()
+        try:
+            group = Group(Gaussian(gamma=1.0), [of(cls, budget)], n_classes=3 if task == "multiclass" else None)
+            group.feed(X[:64], LABELS[task][None, :64])
+            said = ""
+        except TooLargeError as error:
+            said = str(error)
+        finally:
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+    assert peak < (5e6 if said else 500e6)
+    assert not said or re.fullmatch(SENTENCE.format(name=r"[\w()]+", budget=f"{budget:,}"), said)
+
+
+@pytest.mark.parametrize("name", BUDGETED)
+def test_no_table_is_forgotten(name):
+    task, cls = BUDGETED[name]
+    budget, shape = 40, (3,) if task == "multiclass" else ()
+    needed = bytes_needed(*trial(of(cls, budget), Gaussian(gamma=1.0), *shape), budget)
+    group = Group(Gaussian(gamma=1.0), [of(cls, budget)], n_classes=3 if shape else None)
+    for start in range(0, 300, 20):
+        group.feed(X[start : start + 20], LABELS[task][None, start : start + 20])
+    member = group.members[0]
+    held = arrays([member.learner, member.hypothesis], set())
+    tables = [a for a in held if a.ndim == 2 and budget <= min(a.shape) and max(a.shape) < 5 * budget]
+    assert sum(table.nbytes for table in tables) <= 2 * needed
+
+
+def test_estimators_and_dry_runs_refuse_it_alike(tmp_path, monkeypatch):
+    monkeypatch.setenv(limits.ENVIRONMENT, "500M")
+    said = SENTENCE.format(name="tighter", budget="1,000,000")
+    for call in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=f"^{said}$"):
+            getattr(TighterPerceptron(budget=10**6), call)(X, LABELS["binary"])
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        TighterPerceptron(budget=10**6).partial_fit(X[:9], LABELS["binary"][:9], classes=[-1, 1]).learn_one(X[9], 1)
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        river.TighterPerceptron(budget=10**6).learn_one({"a": 1.0}, True)
+    # A budget that fits.
+    assert CKS(budget=5000).fit(X, LABELS["binary"]).n_rounds_ == 300
+    asked = config_module.load(config(tmp_path, algorithms=[{"name": "cks", "budget": 10**6}], repetitions=1))
+    with pytest.raises(TooLargeError, match=f"{SENTENCE.format(name='.*, cks B=1000000 seed 0', budget='1,000,000')}$"):
+        describe(asked, Options(tmp_path, memory=500e6))

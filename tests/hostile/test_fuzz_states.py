@@ -1,0 +1,114 @@
+"""Saved models whose numbers and texts were edited: they are used, or one sentence names the file."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from cases import EXHAUSTIVE
+from sentences import one_sentence
+
+import budgetrun
+from budgetrun.base.errors import InputError
+from budgetrun.estimators.predict import predict_stream
+from budgetrun.runner.live.request import Request
+from budgetrun.runner.live.run import STATE, run
+from budgetrun.state import load_state, save_state
+
+X = np.random.default_rng(0).normal(size=(120, 3))
+WORDS = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+FRAME = pd.DataFrame(X, columns=list("abc"))
+MODELS = {
+    "expansion": lambda: budgetrun.RBP(budget=20),
+    "tracked": lambda: budgetrun.CKS(budget=20),
+    "pairs": lambda: budgetrun.TighterPerceptron(budget=20),
+    "projected": lambda: budgetrun.Projectron(eta=0.1),
+    "points": lambda: budgetrun.BSGD(budget=20),
+    "features": lambda: budgetrun.FOGD(features=10, step=0.1),
+    "nystroem": lambda: budgetrun.NOGD(budget=20, step=0.1),
+    "absorbing": lambda: budgetrun.DualSGD(budget=20),
+    "drawn": lambda: budgetrun.OKS(),
+    "embedded": lambda: budgetrun.PROSNKONS(),
+    "framed": lambda: budgetrun.AONSOGS(),
+}
+VALUES = (-1, 0, 1, 3, 10**3, 10**9, 2**63, -(2**40), 1.5, "x", "float64", "\x1b[31m", "", None, [], {}, True)
+
+
+def edited(rng, path, to):
+    """Write a copy of a state with up to three edits of numbers and texts."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    for _ in range(rng.integers(1, 4)):
+        name = "state.json" if rng.random() < 0.6 else str(rng.choice(list(parts)))
+        if name == "state.json":
+            content = json.loads(parts[name])
+            places = list(leaves(content["nodes"]))
+            inside, key = places[rng.integers(len(places))]
+            inside[key] = VALUES[rng.integers(len(VALUES))]
+            parts[name] = json.dumps(content).encode()
+        else:
+            array = np.load(io.BytesIO(parts[name])).copy()
+            if array.size and array.dtype.kind in "iuf" and rng.random() < 0.5:
+                array.flat[rng.integers(array.size)] = rng.choice([-1, 0, 5, 2**30])
+            else:
+                array = array[: len(array) // 2] if array.ndim else array
+            file = io.BytesIO()
+            np.save(file, array)
+            parts[name] = file.getvalue()
+    with zipfile.ZipFile(to, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def leaves(value):
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        if isinstance(item, dict | list):
+            yield from leaves(item)
+        else:
+            yield value, key
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_edited_model_predicts_or_is_refused_in_a_sentence(tmp_path, name):
+    FRAME.assign(y=WORDS).to_csv(tmp_path / "rows.csv", index=False)
+    MODELS[name]().fit(FRAME, WORDS).save(tmp_path / "model")
+    rng, path, refused = np.random.default_rng(len(name)), tmp_path / "edited", 0
+    for _ in range(200 if EXHAUSTIVE else 20):
+        edited(rng, tmp_path / "model", path)
+        try:
+            predict_stream(path, str(tmp_path / "rows.csv"), label="y", output=tmp_path / "out.csv")
+        except InputError as error:
+            refused += 1
+            one_sentence(error, most=1000)
+    assert refused
+
+
+def test_an_edited_stream_continues_or_is_refused_in_a_sentence(tmp_path):
+    FRAME.assign(y=WORDS).to_csv(tmp_path / "rows.csv", index=False)
+    given = {"algorithms": ("rbp",), "budgets": (20,), "gamma": ("1",), "seeds": 1, "name": "one"}
+    request = Request(str(tmp_path / "rows.csv"), label="y", results=tmp_path, **given)
+    assert run(request, lambda folder: None) == 0
+    state, _ = load_state(request.folder / STATE)
+    state.ended = False
+    save_state(tmp_path / "before", state)
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(200 if EXHAUSTIVE else 20):
+        edited(rng, tmp_path / "before", request.folder / STATE)
+        try:
+            run(request, lambda folder: None)
+        except InputError as error:
+            refused += 1
+            one_sentence(error, most=1000)
+    assert refused
+
+
+def test_labels_are_written_without_control_characters_and_formulas(tmp_path):
+    labels = np.where(WORDS == "yes", "=1+1", "\x1b[31mno\x9b")
+    FRAME.assign(y=labels).to_csv(tmp_path / "rows.csv", index=False)
+    budgetrun.RBP(budget=20).fit(FRAME, labels).save(tmp_path / "model")
+    predict_stream(tmp_path / "model", str(tmp_path / "rows.csv"), label="y", output=tmp_path / "out.csv")
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert set(found["label"]) == set(found["prediction"]) == {"'=1+1", r"\x1b[31mno\x9b"}
