@@ -20,13 +20,7 @@ _ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class
 
 
 def describe(what: str, name: str) -> str:
-    """Return the variants of an algorithm, or a kernel: parameters, cost and paper.
-
-    Parameters
-    ----------
-    what : 'algorithms' or 'kernels'
-    name : str
-        As `list` shows it, with or without a variant.
+    """Return the parameters, cost and paper of a kernel, or of an algorithm's variants, by its name in `list`.
 
     Raises InputError: there is none of this name.
     """

@@ -67,19 +67,9 @@ class ValueType:
         return "number" not in self._kinds
 
     def check(self, value: Any) -> tuple[Any, dict[tuple[Any, ...], str]]:
-        """Check a value.
+        """Return a checked value of YAML, as JSON would hold it, and sentences by their paths within the value.
 
-        Parameters
-        ----------
-        value : plain data
-            As read from YAML. Nothing is converted, except an integer where a number is wanted.
-
-        Returns
-        -------
-        value : plain data
-            The checked value, as JSON would hold it; None if something is wrong.
-        problems : dict
-            Path within the value -> sentence.
+        Nothing is converted, except an integer where a number is wanted. If something is wrong, the value is None.
         """
         try:
             # Strict JSON: numbers and text stay apart, but a list can be a tuple and a text can be a path.

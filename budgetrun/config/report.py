@@ -278,24 +278,11 @@ _VALUES = tuple(dict.fromkeys(map(value_column, QUANTITIES)))
 
 
 def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Published, ...], list[str]]:
-    """Read the published numbers of one quantity.
+    """Return the published numbers of a table's ``quantity``, and one sentence per problem.
 
-    Parameters
-    ----------
-    path : Path
-        A CSV file with the columns ``dataset``, ``label`` and `value_column`. The columns ``budget``,
-        ``budget_fraction``, ``setting`` and `sd_column` are optional, and their cells may be empty. If the file has
-        other quantities too, any number may be missing.
-    shown : str
-        The path for messages.
-    quantity : str
-        As in a table's ``quantity``.
-
-    Returns
-    -------
-    rows : tuple of Published
-    problems : list of str
-        One sentence per problem.
+    The CSV file has the columns ``dataset``, ``label`` and `value_column`. The columns ``budget``, ``budget_fraction``,
+    ``setting`` and `sd_column` are optional, and their cells may be empty. If the file has other quantities too, any
+    number may be missing. ``shown`` is its path for messages.
     """
     if not os.path.exists(path):
         return (), [f"no such file: {path}"]
@@ -380,14 +367,9 @@ def manifest_entries(report: ReportSpec) -> dict[str, dict[str, list[dict[str, A
 
 
 def report_of(manifest: Mapping[str, Any], path: Path) -> ReportSpec:
-    """Return the report section of a manifest, with the published numbers of its tables.
+    """Return the report section of a manifest of any version, with the published numbers of its tables.
 
-    Parameters
-    ----------
-    manifest : dict
-        Of a results folder, also of earlier versions; without a report section, the report is empty.
-    path : Path
-        The manifest's file, for messages.
+    Without a report section, the report is empty. ``path`` is the manifest's file, for messages.
 
     Raises InputError: the report section or a published number is damaged.
     """

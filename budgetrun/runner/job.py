@@ -380,24 +380,12 @@ def _play_built(built: list[_Played], task: str, stream: Stream, settings: Setti
 
 
 def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, float | None]:
-    """Return the test errors of a learner at the end of its stream, as shares of the test examples.
+    """Return the test errors of a learner at the end of its stream, as shares of the n >= 1 test examples.
 
-    Any change of the numbers needs a higher `identity.EVALUATION_REVISION`.
-
-    Parameters
-    ----------
-    member : Member
-    X : ndarray, csr_array or IntegerRows, shape (n, d), n >= 1
-    y : ndarray, shape (n,), of -1 and +1, or of classes from 0
-    tie : {"mistake", "positive"}
-        As in `Group`.
-
-    Returns
-    -------
-    dict
-        ``last_test_error`` of the last hypothesis; ``test_error`` of the mean of the hypotheses of all rounds (the
-        online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs
-        more examples than it holds.
+    ``last_test_error`` is that of the last hypothesis; ``test_error`` of the mean of the hypotheses of all rounds (the
+    online-to-batch conversion of Cesa-Bianchi, Conconi & Gentile, 2004), or None for a learner whose mean needs more
+    examples than it holds. Labels ``y``, shape (n,), are -1 and +1, or classes from 0; ``tie`` is that of `Group`. Any
+    change of the numbers needs a higher `identity.EVALUATION_REVISION`.
     """
     mistakes = problem_of(member.learner.task).mistakes
 

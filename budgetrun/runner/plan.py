@@ -142,18 +142,9 @@ def make_plan(
 ) -> Plan:
     """Return the runs of a config, without those of datasets that are missing.
 
-    Parameters
-    ----------
-    config : Config
-    data_dir : Path or None
-    download : bool
-    only : collection of str or None
-        The labels of the datasets to plan; None plans all.
-    recorded : mapping of label to StreamInfo, or None
-        What a manifest records of the datasets. If given, the files of a dataset with a card are not verified, a
-        dataset whose files are missing is planned from what is recorded, and optional ones only if they are recorded.
-    played : mapping of label to StreamInfo, or None
-        The streams of the datasets, where these have been read already; nothing is read again.
+    ``only`` are the labels of the datasets to plan; None plans all. ``recorded`` is what a manifest records of them:
+    then the files of a dataset with a card are not verified, a dataset whose files are missing is planned from what is
+    recorded, and optional ones only if they are recorded. ``played`` are streams that have been read already.
 
     Raises InputError: a dataset does not fit what the config asks of it; ``only`` names an unknown dataset; or a
     formula yields a number that the algorithm does not accept.

@@ -39,14 +39,8 @@ class Report:
 def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3) -> Report:
     """Evaluate every bound on the runs of a results folder; write ``bounds.csv`` and ``figures/bounds_*.png``.
 
-    Parameters
-    ----------
-    folder : Path
-        A results folder. Only the figures need its ``curves/``.
-    data_dir : Path or None
-        The folder to look for data in first; the streams are drawn again.
-    streams : int, >= 1, or None
-        The most streams of each dataset, those of the first repetitions and tasks; None for all.
+    Only the figures need the folder's ``curves/``. ``streams`` is the most streams of each dataset, those of the first
+    repetitions and tasks; None for all. They are drawn again, and data are looked for in ``data_dir`` first.
 
     Raises InputError: the folder holds no finished run, or data differ from those of the runs.
     """

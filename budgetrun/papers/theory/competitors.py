@@ -184,18 +184,9 @@ def machines(K: Floats, signs: Floats, penalties: Sequence[float], passes: int =
     """Return the dual variables of soft-margin machines without intercept, near the optimum, for each C.
 
     Dual coordinate descent, Hsieh et al. (2008), ICML, where each C starts where the previous one ended. With alpha in
-    [0, C], shape (m, n), each machine is g = sum_i alpha_i y_i k(x_i, .).
-
-    Parameters
-    ----------
-    K : ndarray, shape (n, n)
-        Kernel values.
-    signs : ndarray, shape (m, n), -1 or +1
-        The labels of m machines.
-    penalties : sequence of float, ascending
-        The weights C of the hinge losses; ||g||^2 / 2 has weight 1.
-    passes : int
-        The most passes for each C.
+    [0, C], shape (m, n), each machine is g = sum_i alpha_i y_i k(x_i, .). ``K``, shape (n, n), are kernel values,
+    ``signs``, shape (m, n), the labels of m machines, ``penalties`` the weights C of the hinge losses, in rising order;
+    ||g||^2 / 2 has weight 1. There are at most ``passes`` passes for each C.
     """
     rng, K, signs = np.random.default_rng(0), np.ascontiguousarray(K), np.ascontiguousarray(signs)
     alpha, values = np.zeros(signs.shape), np.zeros(signs.shape)

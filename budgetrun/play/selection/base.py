@@ -246,18 +246,9 @@ class Selection:
         return self._before[name] + sum(getattr(member.count, name) for member in self.members)
 
     def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
-        """Play a block of rounds.
+        """Play a block of b >= 1 rounds, and return the predicted classes, from 0, or -1 for a tie that is a mistake.
 
-        Parameters
-        ----------
-        X : ndarray, csr_array or IntegerRows, shape (b, d), b >= 1
-        Y : ndarray, shape (1, b), in {-1, +1} or {0, ..., n_classes - 1}
-            The labels.
-
-        Returns
-        -------
-        ndarray of int, shape (b,)
-            The classes that are predicted, from 0; of two, 0 is -1. -1 for a tie that counts as a mistake.
+        ``Y`` are the labels, shape (1, b), in {-1, +1} or {0, ..., n_classes - 1}; of two classes, 0 is -1.
         """
         predicted, labels = np.empty(X.shape[0], dtype=np.intp), np.asarray(Y[0], dtype=np.intp)
         start, began = 0, time.perf_counter()

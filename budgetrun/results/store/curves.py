@@ -30,19 +30,9 @@ class Curves:
         return sum(run_id not in self._places for run_id in run_ids)
 
     def read(self, run_ids: Sequence[str], name: str) -> tuple[NDArray[np.int64], Floats]:
-        """Return the curves of at least one run, each of which has one.
+        """Return the rounds at which all of some runs were recorded, shape (n,), and their curves, shape (runs, n).
 
-        Parameters
-        ----------
-        name : {"mistakes", "support_size", "squared_error"} or one of `METRICS_IN_CURVES` that the runs have
-            squared_error is the sum of squared errors, for regression only.
-
-        Returns
-        -------
-        rounds : ndarray of int, shape (n,), rising
-            Those at which all of the runs were recorded.
-        values : ndarray of float64, shape (len(run_ids), n)
-            The counts, or metrics, after so many rounds.
+        The name is mistakes, support_size, squared_error (a sum, for regression only), or one of `METRICS_IN_CURVES`.
         """
         places = [self._places[run_id] for run_id in run_ids]
         rounds_of = {path: self._read[path, "rounds"] for path, _ in places}

@@ -264,12 +264,7 @@ def _capitalised(text: str) -> str:
 def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, list[str]]:
     """Return the choices, with a sentence for each that the user did not make.
 
-    Parameters
-    ----------
-    request : Request
-    table : Table
-    first : ndarray or csr_array, shape (n, d), n >= 1
-        The first examples of the stream, at most `FIRST`.
+    ``first`` are the first examples of the stream, shape (n, d), 1 <= n <= `FIRST`.
 
     Raises InputError: the stream does not fit the request.
     """

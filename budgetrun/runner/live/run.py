@@ -57,18 +57,9 @@ _FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
 
 
 def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -> int:
-    """Play a stream, and write its results folder.
+    """Play a stream, and write its results folder; return 0, or 130 if interrupted: then the same command continues.
 
-    Parameters
-    ----------
-    request : Request
-    report : callable
-        Called with the folder when its results are written, also if they were written before; it writes the report.
-
-    Returns
-    -------
-    int
-        0, or 130 if interrupted; then the same command continues.
+    ``report`` is called with the folder when its results are written, also if they were written before.
 
     Raises InputError: the request or the stream cannot be used; what has been played so far is kept.
     """

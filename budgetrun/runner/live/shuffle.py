@@ -19,16 +19,9 @@ _MOST_BUCKETS = 400
 def shuffled(
     chunks: Iterable[tuple[Matrix, np.ndarray]], permutation: np.ndarray
 ) -> Iterator[tuple[Matrix, np.ndarray]]:
-    """Yield the rows of a stream in the order of a permutation.
+    """Yield the rows (X, codes) of a stream in the order of a permutation: row ``permutation[t]`` in round t.
 
     Temporary files hold all rows; memory holds the permutation and one file.
-
-    Parameters
-    ----------
-    chunks : iterable of (X, codes)
-        ``X`` ndarray or csr_array, shape (b, d); ``codes`` of int, shape (b,). All rows of the stream, in order.
-    permutation : ndarray of int, shape (T,)
-        Row ``permutation[t]`` of the stream is seen in round t.
     """
     place = np.empty_like(permutation)
     place[permutation] = np.arange(len(permutation))
