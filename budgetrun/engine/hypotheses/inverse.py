@@ -18,9 +18,9 @@ class Inverse(Table):
     """The inverse of G = K + ridge I over the support set, in O(n^2) per change, without copies.
 
     ``ridge`` > 0 bounds the inverse if examples are equal, or nearly dependent. ``matrix`` and ``values`` are G, and
-    its inverse up to rounding. Every example has a place in both, which it keeps until it leaves; rows and columns of free
-    places are 0. ``places`` are those of the ``size`` examples, oldest first, followed by the free ones. After many
-    ``additions``, the inverse is computed from G again before rounding has grown.
+    its inverse up to rounding. Every example has a place in both, which it keeps until it leaves; rows and columns of
+    free places are 0. ``places`` are those of the ``size`` examples, oldest first, followed by the free ones. After
+    many ``additions``, the inverse is computed from G again before rounding has grown.
     """
 
     def __init__(self, ridge: float) -> None:
