@@ -70,20 +70,11 @@ _LONGEST = 200
 
 
 class Formula:
-    """A checked arithmetic expression.
+    """A checked arithmetic expression of numbers, ``+ - * / **``, parentheses, functions, and variables in ``names``.
 
-    Parameters
-    ----------
-    text : str
-        The expression: numbers, ``+ - * / **``, parentheses, ``sqrt log exp min max round`` and the given names.
-        ``round`` rounds to the nearest integer, halves up; ``min`` and ``max`` take two or more values.
-    names : tuple of str
-        The allowed variables.
+    The functions are ``sqrt log exp min max round``; ``round`` rounds to the nearest integer, halves up, and ``min``
+    and ``max`` take two or more values. Raises ValueError: the text is not such an expression.
 
-    Raises ValueError: the text is not such an expression.
-
-    Examples
-    --------
     >>> Formula("1 - 1 / (m + 1)", ("m",))(m=3)
     0.75
     """
@@ -144,19 +135,10 @@ class Formula:
 
 
 class Condition(Formula):
-    """Comparisons of formulas, joined by ``and`` and ``or``.
-
-    Parameters
-    ----------
-    text : str
-        Formulas between ``< <= > >= ==``, also several in a row.
-    names : tuple of str
-        The allowed variables.
+    """Comparisons of formulas, ``< <= > >= ==``, also several in a row, joined by ``and`` and ``or``.
 
     Raises ValueError: the text is not such a condition.
 
-    Examples
-    --------
     >>> Condition("0.9 < a / b < 1.1 and a > 2", ("a", "b"))(a=3, b=3)
     True
     """

@@ -37,27 +37,22 @@ def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[R
 
 
 def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None) -> None:
-    """Scale examples by statistics of the rows of X, that is of the stream as it is used.
+    """Scale examples, shape (n, d), in place by statistics of the rows of X, that is of the stream as it is used.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (n, d), float64
-        Changed in place.
-    test : like X, shape (m, d), or None
-        A test set, also changed in place by the statistics of X, so that its values may lie outside [0, 1] with
-        ``minmax``. Features that are constant in X become 0 in both.
-    scale : 'none', 'unit_norm', 'minmax', 'standard' or 'running'
-        ``unit_norm``: every row to Euclidean norm 1; all-zero rows stay as they are.
-        ``minmax``: every feature to [0, 1]; constant features become 0. In a sparse matrix, a feature with both zeros
-        and negative values is refused, because its zeros would become non-zeros.
-        ``standard``: every feature to mean 0 and (population) standard deviation 1; constant features become 0. A
-        sparse matrix is divided by the standard deviations but not centered, so that its zeros stay zeros; there,
-        features with standard deviation 0 stay as they are.
-        ``running``: the same for every row, by the mean and standard deviation of the rows before it (`Running`); a
-        feature that is constant so far becomes 0. A test set is scaled by the statistics of all rows of X.
-    where : str
-        The dataset, for messages: ``minmax`` for a sparse matrix with negative values, or values so large that a
-        statistic overflows, are an InputError.
+    A test set is scaled by the statistics of X as well, so that its values may lie outside [0, 1] with ``minmax``;
+    features that are constant in X become 0 in both. The scale is one of:
+
+    ``unit_norm``: every row to Euclidean norm 1; all-zero rows stay as they are.
+    ``minmax``: every feature to [0, 1]; constant features become 0. In a sparse matrix, a feature with both zeros
+    and negative values is refused, because its zeros would become non-zeros.
+    ``standard``: every feature to mean 0 and (population) standard deviation 1; constant features become 0. A
+    sparse matrix is divided by the standard deviations but not centered, so that its zeros stay zeros; there,
+    features with standard deviation 0 stay as they are.
+    ``running``: the same for every row, by the mean and standard deviation of the rows before it (`Running`); a
+    feature that is constant so far becomes 0. A test set is scaled by the statistics of all rows of X.
+
+    Raises InputError, which names ``where``: ``minmax`` for a sparse matrix with negative values, or values so large
+    that a statistic overflows.
     """
     if scale == "none":
         return

@@ -16,18 +16,10 @@ _LEAST = float(np.finfo(np.float64).eps)
 class Tally:
     """Metrics of one run, in memory that does not depend on the number of rounds.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of `Problem.metrics`, in any order.
-    n_classes : int, >= 2, or None
-        None for labels -1 and +1.
-    tie : {"mistake", "positive"}
-        What is predicted where f(x) = 0: a label other than the true one, or +1. With several classes, the first of
-        the other classes whose score is as large as that of the true one is predicted.
+    ``names`` are of `Problem.metrics`, in any order; ``n_classes`` is None for labels -1 and +1. ``tie`` is what is
+    predicted where f(x) = 0: a label other than the true one, or +1. With several classes, the first of the other
+    classes whose score is as large as that of the true one is predicted.
 
-    Notes
-    -----
     The fading error is that of Gama, Sebastiao & Rodrigues (2013), "On evaluating stream learning algorithms": a round
     counts `FADING` times as much as the next. The AUC is the mean over windows of `WINDOW` rounds in which both classes
     occur, weighted by their rounds: scores that are far apart in time have different scales, and memory stays bounded.

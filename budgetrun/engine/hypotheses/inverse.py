@@ -17,22 +17,10 @@ if TYPE_CHECKING:
 class Inverse(Table):
     """The inverse of G = K + ridge I over the support set, in O(n^2) per change, without copies.
 
-    Parameters
-    ----------
-    ridge : float, > 0
-        Bounds the inverse if examples are equal, or nearly dependent.
-
-    Attributes
-    ----------
-    matrix, values : ndarray of float64
-        G, and its inverse up to rounding. Every example has a place in both, which it keeps until it leaves; rows and
-        columns of free places are 0.
-    places : ndarray of int
-        The places of the examples, oldest first, followed by the free places.
-    size : int
-        The number of examples.
-    additions : int
-        The number of examples added; the inverse is computed from G again before rounding has grown.
+    ``ridge`` > 0 bounds the inverse if examples are equal, or nearly dependent. ``matrix`` and ``values`` are G, and
+    its inverse up to rounding. Every example has a place in both, which it keeps until it leaves; rows and columns of
+    free places are 0. ``places`` are those of the ``size`` examples, oldest first, followed by the free ones. After
+    many ``additions``, the inverse is computed from G again before rounding has grown.
     """
 
     def __init__(self, ridge: float) -> None:

@@ -103,20 +103,11 @@ def find(
     shifting: bool = False,
     sample: int = SAMPLE,
 ) -> dict[str, Competitors]:
-    """Return competitors for each task of a stream.
+    """Return competitors for each task of a stream, whose labels are -1 and +1, or 0 to ``n_classes`` - 1.
 
     They are soft-margin machines without intercept, for several C; for several classes one machine per class, against
-    the others.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array, shape (T, d)
-    tasks : mapping of str to ndarray, shape (T,)
-        Labels, -1 and +1, or 0 to ``n_classes`` - 1.
-    shifting : bool
-        Also return competitors that change between segments.
-    sample : int
-        The number of examples they are trained on, drawn without replacement with a fixed seed.
+    the others. They are trained on ``sample`` examples, drawn without replacement with a fixed seed. With ``shifting``,
+    there are also competitors that change between segments.
     """
     T = X.shape[0]
     rows = np.sort(np.random.default_rng(0).choice(T, size=min(sample, T), replace=False))
