@@ -17,5 +17,5 @@ def test_a_few_attacks():
 
 def test_the_counts_of_contributing_are_those_of_the_last_attacks():
     text = (Path(torture.TOP) / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert len(torture.summary()) == 3
+    assert len(torture.summary()) == 4
     assert all(f"\n  {line}\n" in text for line in torture.summary())
