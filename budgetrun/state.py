@@ -125,7 +125,7 @@ def using(path: str | Path) -> Iterator[None]:
     """Turn the errors of what was loaded from a file into a sentence that names it: its numbers may make no sense."""
     try:
         yield
-    except (InputError, OSError):
+    except (InputError, OSError, MemoryError):
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:200]

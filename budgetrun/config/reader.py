@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -31,6 +32,7 @@ from budgetrun.config.problems import (
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, KernelSpec, Profile
 from budgetrun.config.yaml import KeyPath, parse, read_text
+from budgetrun.config.yaml import Problem as Mistake
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -82,8 +84,8 @@ def list_configs() -> list[tuple[str, str]]:
     return listed
 
 
-def read(text: str, path: Path) -> Config:
-    """Return the config in a YAML text; ``path`` is its file, as typed, which messages name.
+def read(text: str, path: Path, told: Callable[[Mistake], str] | None = None) -> Config:
+    """Return the config in a YAML text; ``path`` is its file, as typed, which messages name unless ``told`` words them.
 
     Raises
     ------
@@ -103,7 +105,7 @@ def read(text: str, path: Path) -> Config:
     if checker.problems:
         # Sorting is stable: problems of one line stay in the order in which they were found.
         found = sorted(checker.problems, key=lambda p: p.line)[:MOST_PROBLEMS]
-        lines = [*dict.fromkeys(f"{path}:{problem}" for problem in found)]
+        lines = [*dict.fromkeys(told(problem) if told else f"{path}:{problem}" for problem in found)]
         if len(checker.problems) >= MOST_PROBLEMS:
             lines.append(f"{path}: these are the first {MOST_PROBLEMS} problems; there may be more")
         raise InputError("\n".join(lines))

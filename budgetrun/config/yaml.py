@@ -30,11 +30,15 @@ class Problem(NamedTuple):
     path: KeyPath
     text: str
 
-    def __str__(self) -> str:
+    @property
+    def said(self) -> str:
+        """The path and the sentence, on one line."""
         where = dotted(self.path)
         text = self.text if len(self.text) <= _LONGEST_SENTENCE else f"{self.text[:_LONGEST_SENTENCE]}..."
-        said = f"{where}: {text}" if where else text
-        return f"{self.line}: " + said.replace("\n", "\\n")
+        return (f"{where}: {text}" if where else text).replace("\n", "\\n")
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.said}"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.estimators.predict import predict_stream
 from budgetrun.runner.live.request import Request
 from budgetrun.runner.live.run import STATE, run
-from budgetrun.state import load_state, save_state
+from budgetrun.state import load_state, save_state, using
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 WORDS = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
@@ -112,3 +112,10 @@ def test_labels_are_written_without_control_characters_and_formulas(tmp_path):
     predict_stream(tmp_path / "model", str(tmp_path / "rows.csv"), label="y", output=tmp_path / "out.csv")
     found = pd.read_csv(tmp_path / "out.csv")
     assert set(found["label"]) == set(found["prediction"]) == {"'=1+1", r"\x1b[31mno\x9b"}
+
+
+@pytest.mark.parametrize("error", [MemoryError(), InputError("no such file"), OSError(28, "No space left on device")])
+def test_errors_that_say_nothing_about_the_file_stay_as_they_are(error):
+    with pytest.raises(type(error)) as raised, using("model"):
+        raise error
+    assert raised.value is error

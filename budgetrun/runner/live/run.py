@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -42,6 +41,7 @@ from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
+    from budgetrun.config.yaml import Problem
     from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.kinds import Matrix
@@ -156,7 +156,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     """Choose the options that the user left open, given the first examples, and build the learners."""
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
-    config = _checked(text, request)
+    config = read_config(text, request.folder / CONFIG, lambda problem: _of_option(problem, request))
     specs, n_rounds = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
@@ -176,20 +176,14 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     )
 
 
-def _checked(text: str, request: Request) -> Config:
-    """Return the config with the settings of a request; mistakes are said of options, as there is no file yet."""
-    try:
-        return read_config(text, request.folder / CONFIG)
-    except InputError as error:
-        said = []
-        for line in str(error).splitlines():
-            line = re.sub(r"^.*?:\d+: ", "", line)
-            for option, texts in (("algorithm", request.algorithms), ("select", request.select)):
-                wrong = re.match(rf"{option}s?\[(\d+)\]\.?", line)
-                if wrong and texts:
-                    line = f"--{option} {texts[int(wrong[1])]}: {line[wrong.end() :]}"
-            said.append(line)
-        raise InputError("\n".join(said)) from None
+def _of_option(problem: Problem, request: Request) -> str:
+    """Return what is wrong with the settings of a request, said of its options: there is no config file yet."""
+    options = {"algorithms": ("--algorithm", request.algorithms), "select": ("--select", request.select)}
+    section, *inside = problem.path or ("",)
+    option, texts = options.get(str(section), ("", ()))
+    if not (texts and inside):
+        return problem.said
+    return f"{option} {texts[int(inside[0])]}: {problem._replace(path=tuple(inside[1:])).said}"
 
 
 def _name_of(spec: RunSpec, specs: Sequence[RunSpec]) -> str:
