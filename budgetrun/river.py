@@ -23,6 +23,7 @@ except ImportError:
 from budgetrun import estimators, kernels
 from budgetrun.base import moved
 from budgetrun.base.problem import problem_with
+from budgetrun.data.content import clipped
 from budgetrun.estimators.base import alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration
@@ -166,6 +167,7 @@ class _Model:
             return self._before()
         row = self._row(x)
         if row is None:
+            _check(x)
             row = self._row(x, self._places(x))
         try:
             return getattr(self.estimator, self._scored[0])(row)
@@ -191,7 +193,7 @@ class _Model:
                 row[columns[key]] = value
         except KeyError:
             return None
-        except (TypeError, OverflowError):
+        except (TypeError, AttributeError, OverflowError):
             _check(x)
             raise
         return np.frombuffer(row)
@@ -317,15 +319,19 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
             return code
         label = label.item() if isinstance(label, np.generic) else label
         if label is None or label != label:
-            raise ValueError(f"the label is missing: {label!r}")
+            raise ValueError(f"the label is missing: {_shown(label)}")
         if len(self._codes) == self._n_classes:
-            known = ", ".join(map(repr, self._codes))
+            known = ", ".join(map(_shown, self._codes))
             raise ValueError(
-                f"the label {label!r} is not among the classes {known}: give all of them in classes, or use "
+                f"the label {_shown(label)} is not among the classes {known}: give all of them in classes, or use "
                 "multiclass.OneVsRestClassifier(model)"
             )
         free = [code for code in (0, 1) if code not in self.labels]
-        new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
+        new = (
+            {0: False, 1: True}
+            if isinstance(label, bool) and not self.labels
+            else {free[-1 if label == 1 else 0]: label}
+        )
         self.labels |= new
         self._codes |= {label: code for code, label in new.items()}
         return self._codes[label]
@@ -365,21 +371,31 @@ class BudgetRegressor(_Model, base.MiniBatchRegressor):
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number):
-            raise ValueError(f"the label must be a finite number, got {y!r}")
+            raise ValueError(f"the label must be a finite number, got {_shown(y)}")
         return number
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a message, shortened if it is long; Python refuses to write integers of many digits."""
+    is_long = type(value) is int and value.bit_length() > 4096
+    return f"an integer of {value.bit_length():,} bits" if is_long else clipped(repr(value), 60)
+
+
 def _check(x: dict[Any, Any]) -> None:
-    """Raise a `ValueError` for the first entry that is not a finite number, if there is one."""
+    """Raise a `ValueError` for the first entry that is not a finite number, if there is one, or if it is not a dict."""
+    if not isinstance(x, dict):
+        raise ValueError(f"an example must be a dict of numbers, got {type(x).__name__}")
     for key, value in x.items():
         if isinstance(value, str):
-            raise ValueError(f"feature {key!r} is the text {value!r}: use preprocessing.OneHotEncoder() | model")
+            raise ValueError(
+                f"feature {_shown(key)} is the text {_shown(value)}: use preprocessing.OneHotEncoder() | model"
+            )
         try:
             finite = math.isfinite(value)
         except (TypeError, OverflowError):
             finite = False
         if not finite:
-            raise ValueError(f"feature {key!r} must be a finite number, got {value!r}")
+            raise ValueError(f"feature {_shown(key)} must be a finite number, got {_shown(value)}")
 
 
 def _numbers(X: pd.DataFrame) -> np.ndarray:
@@ -390,7 +406,7 @@ def _numbers(X: pd.DataFrame) -> np.ndarray:
         is_complex = pd.api.types.is_complex_dtype(kind)
         if is_complex or not pd.api.types.is_numeric_dtype(kind):
             _check({key: X[key].iloc[0]} if len(X) and not is_complex else {})
-            raise ValueError(f"feature {key!r} must be a column of numbers, got the dtype {kind}")
+            raise ValueError(f"feature {_shown(key)} must be a column of numbers, got the dtype {kind}")
     table: np.ndarray = X.to_numpy(dtype=np.float64, na_value=np.nan)
     wrong = np.argwhere(~np.isfinite(table))
     if len(wrong):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from budgetrun.base.errors import InputError, one_line, printable
+from budgetrun.base.errors import CONTROL, InputError, one_line, printable
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
@@ -296,7 +296,9 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         for name in left_out
     ]
     column = table.label_column
-    label = None if column is None else column.name if column.named else column.position
+    # A config holds no control characters.
+    by_name = column is not None and column.named and not CONTROL.search(column.name)
+    label = None if column is None else column.name if by_name else column.position
     return Choices(task, scale, gammas, median, label, table.n_rows), said
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, say
+from budgetrun.base.errors import CONTROL, InputError, one_line, say
 from budgetrun.base.files import is_file, make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
@@ -63,6 +63,11 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
 
     Raises InputError: the request or the stream cannot be used; what has been played so far is kept.
     """
+    if CONTROL.search(request.source):
+        raise InputError(
+            f"{one_line(request.source)}: a path with control characters, or that is not UTF-8; rename the file, or "
+            "give its content as standard input: budgetrun run - < FILE"
+        )
     path = request.folder / STATE
     if request.force:
         move_aside(request.folder)
