@@ -59,8 +59,8 @@ class Delimited(Reader):
     """Text whose columns are separated by semicolons, tabs, commas, bars or blanks.
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
-    if all its fields are text, and either a column has numbers below it or some field does not occur below it; or if
-    one field is text and the others count the columns. Blank lines are left out.
+    if all its fields are text, and either a column has numbers below it or some field does not occur below it; if one
+    field is text and the others count the columns; or if it is 0, 1, 2, ... itself. Blank lines are left out.
     """
 
     def __init__(self, origin: Origin) -> None:
@@ -86,6 +86,8 @@ class Delimited(Reader):
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
         columns = columns or [[] for _ in first]
         self.named = _is_header(first, columns)
+        # Before revision 2, such a header was read as a row.
+        self.format = "table 2" if _is_count(first) else self.format
         if self.named and not head.split(b"\n", row.end)[-1].strip():
             raise InputError(f"{self.where}: no rows below the header line")
         if not self.named:
@@ -257,6 +259,8 @@ def _single_blanks(text: bytes) -> bytes:
 def _is_header(first: list[str], columns: list[list[str]]) -> bool:
     if len(first) < 2:
         return bool(first[0]) and _is_text(first[0]) and any(not _is_text(value) for value in columns[0])
+    if _is_count(first):
+        return True
     texts = [field for field in first if _is_text(field)]
     others = [field for field in first if not _is_text(field)]
     if len(texts) == 1 and others in ([str(start + k) for k in range(len(others))] for start in (0, 1)):
@@ -265,6 +269,12 @@ def _is_header(first: list[str], columns: list[list[str]]) -> bool:
         return False
     with_numbers = any(not _is_text(value) for column in columns for value in column[:_LOOKED_AT] if value)
     return with_numbers or not all(field in column for field, column in zip(first, columns, strict=True))
+
+
+def _is_count(first: list[str]) -> bool:
+    """Return True if a row is 0, 1, 2, ..., as pandas names columns, perhaps after the empty name of its index."""
+    fields = first[first[0] == "" :]
+    return len(fields) > 2 and fields == [str(k) for k in range(len(fields))]
 
 
 def _is_text(field: str) -> bool:

@@ -65,12 +65,12 @@ def open_table(
         those of pandas, polars, Arrow and others that narwhals knows. In an array alone, the labels are a column.
     label : str, int or None
         The column of the labels: a name, a number from 1 (or from -1 for the last), ``first`` or ``last``. None finds
-        it: by a usual name, else the only column of text, else the first or last one if exactly one of them has few
-        different whole numbers. LIBSVM text, and pairs, need none.
+        it: by a usual name, else the only column of text, else the last or first one if exactly one of them has few
+        different values. LIBSVM text, and pairs, need none.
     missing : 'refuse', 'skip' or 'zero'
         Treatment of missing values: an error, leave the row out, or read 0. A missing label is never read as 0.
     index : str, int, or sequence of these
-        Columns to leave out. A column of a name such as ``id`` or ``index`` that counts the rows is left out anyway.
+        Columns to leave out. A column of a name such as ``id`` or ``index`` whose numbers count is left out anyway.
     name : str or None
         The name of the source in messages; None for its path.
     classes : sequence of labels or None

@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, printable
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
 from budgetrun.kernels.kinds import Matrix
@@ -91,7 +92,7 @@ def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
     columns = [Column(sample.name, at, *_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
     for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
-        if column.kind == "number" and named and column.name.lower() in INDEX_NAMES and _counts(sample.values):
+        if column.kind == "number" and named and _is_index_name(column.name) and _counts(sample.values):
             columns[at] = replace(column, kind="index", why="left out: it counts the rows")
     return columns
 
@@ -139,13 +140,17 @@ def _number(distinct: set[Any], what: str, so_far: str) -> tuple[Kind, str, tupl
     return "number", f"{what} in {so_far}", ()
 
 
+def _is_index_name(name: str) -> bool:
+    return name.lower() in INDEX_NAMES or re.search(r"([_\W]id|[a-z]I[dD])$", name) is not None
+
+
 def _counts(values: Sequence[Any]) -> bool:
-    """Tell whether values count from 0 or 1."""
+    """Tell whether values count, from any whole number."""
     try:
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
         return False
-    return any(numbers == [float(start + k) for k in range(len(numbers))] for start in (0, 1))
+    return numbers[0].is_integer() and numbers == [numbers[0] + k for k in range(len(numbers))]
 
 
 def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: str) -> Column:
@@ -190,26 +195,32 @@ def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str)
     if usual:
         column = columns[names.index(usual[0])]
         return column, f"the label is {column}, by its name"
-    texts = [column for column in columns if column.kind == "category"]
-    if len(texts) == 1:
+    texts = [column for column in columns if column.kind in ("category", "boolean")]
+    inner = [column.position - 1 for column in columns if column.kind != "index"] or [0]
+    likely = [columns[at] for at in sorted({inner[0], inner[-1]}) if _like_labels(columns[at], samples[at])]
+    if len(texts) == 1 and (texts[0] in likely or len(likely) != 1):
         return texts[0], f"the label is {texts[0]}, the only one with text"
-    ends = [columns[at] for at in sorted({0, len(columns) - 1}) if _like_labels(columns[at], samples[at])]
-    if not texts and len(ends) == 1:
-        other = "last" if ends[0].position == 1 else "first"
-        return ends[0], f"the label is {ends[0]}, which has few different whole numbers, and the {other} column has not"
-    found = " and ".join(map(str, (texts or ends)[:5]))
-    told = f"{found} could be it" if found else "no column looks like one"
-    raise InputError(f"{where}: which column is the label? {told}; name it (--label NAME or NUMBER)")
+    if len(texts) != 1 and len(likely) == 1:
+        other = "last" if likely[0].position == 1 else "first"
+        return likely[0], f"the label is {likely[0]}, which has few different values, and the {other} column has not"
+    found = sorted({column.position: column for column in [*texts, *likely]}.items())
+    names = [column.name if column.named and column.name else str(at) for at, column in found[:5]]
+    told = f"it could be {' or '.join(str(column) for _, column in found[:5])}" if found else "no column looks like one"
+    advice = " or ".join(f"--label {shlex.quote(printable(name))}" for name in names)
+    known = listed([column.name for column in columns]) if columns[0].named else f"1 to {len(columns):,}"
+    advice = advice or f"--label and one of its columns, {known}; for a number to be predicted also --task regression"
+    raise InputError(f"{where}: which column is the label? {told}; add {advice}")
 
 
 def _like_labels(column: Column, sample: Sample) -> bool:
-    if "boolean" in (sample.kind, column.kind):
+    if column.kind == "boolean":
         return True
     distinct = {value for value in sample.values if value is not None}
     try:
-        return 1 < len(distinct) <= MOST_LABELS and all(float(value).is_integer() for value in distinct)
+        whole = column.kind == "category" or all(float(value).is_integer() for value in distinct)
     except (TypeError, ValueError, OverflowError):
         return False
+    return whole and 1 < len(distinct) <= MOST_LABELS
 
 
 def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:

@@ -117,8 +117,8 @@ def test_dates_and_free_text_are_refused_with_words():
     assert "column 2 (words): it holds text, 99 different values in the first 99 rows" in message(table_of(text).chunks)
 
 
-FEW = "which has few different whole numbers"
-ASK = "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)"
+FEW = "which has few different values"
+ASK = "which column is the label? it could be column 1 (u) or column 3 (w); add --label u or --label w"
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,11 @@ ASK = "which column is the label? column 1 (u) and column 3 (w) could be it; nam
         ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
         ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
         ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
+        ("x,yes,ok\n1.5,yes,2.5\n2,no,3.5\n", "the label is column 2 (yes), the only one with text"),
+        ("x,hue,ok\n1.5,red,yes\n2,red,no\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
+        ("x,hue,ok\n1.5,red,True\n2,blue,False\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
+        ("0,1,2\n0.5,1.5,0\n2.5,3.5,1\n", f"the label is column 3 (2), {FEW}, and the first column has not"),
+        (",0,1,2\n0,0.5,1.5,0\n1,2.5,3.5,1\n", f"the label is column 4 (2), {FEW}, and the first column has not"),
     ],
 )
 def test_the_label_is_found_and_said(text, found):
@@ -146,6 +151,32 @@ def test_the_label_is_found_and_said(text, found):
 )
 def test_a_label_that_is_not_clear_is_asked_for(label, told):
     assert message(table_of, "u,v,w\n1,0.5,3\n4,5,6\n", label=label) == f"s.csv: {told}"
+
+
+def test_a_column_of_categories_is_not_taken_before_one_that_looks_like_labels():
+    told = "which column is the label? it could be column 2 (my hue) or column 3 (approved)"
+    text = "x,my hue,approved\n1.5,red,1\n2,blue,0\n"
+    assert message(table_of, text) == f"s.csv: {told}; add --label 'my hue' or --label approved"
+    told = "no column looks like one; add --label and one of its columns, x z; for a number to be predicted also"
+    assert message(table_of, "x,z\n1.5,2.5\n2.5,1.5\n") == f"s.csv: which column is the label? {told} --task regression"
+
+
+def test_a_header_that_counts_is_a_header():
+    text = "0,1,2,3\n5.5,6,7,1\n6,5,7,0\n"
+    for label in (None, "3", 4, "last"):
+        table = table_of(text, label=label)
+        assert (table.features, table.classes, table.reader) == (["0", "1", "2"], (0, 1), "table 2")
+        assert read(table) == ([[5.5, 6, 7], [6, 5, 7]], [1, 0])
+    # A name goes before a number.
+    assert table_of(text, label="1", classes=()).label_column.position == 2
+    assert table_of("1,2,3\n4,5,6\n", label=1).reader == "table 1"
+
+
+def test_an_id_that_counts_is_left_out():
+    for name in ("id", "PassengerId", "user_id", "customerID"):
+        assert table_of(f"{name},a,y\n892,0.5,1\n893,0.7,0\n").features == ["a"]
+    assert table_of("valid,a,y\n892,0.5,1\n893,0.7,0\n").features == ["valid", "a"]
+    assert table_of("id,a,y\n892,0.5,1\n894,0.7,0\n").features == ["id", "a"]
 
 
 def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeypatch):
