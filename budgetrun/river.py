@@ -231,14 +231,13 @@ class _Model:
         """Return the keys on which predictions depend: those of held examples."""
         if self.estimator is None:
             return []
-        used = self.estimator._group.features_in_use()
+        used = self.estimator._features_in_use()
         return [key for key, j in self.column_of.items() if used[j]]
 
     def _embed(self, keys: list[Any], width: int) -> None:
         """Move the columns of these keys to the front, and make ``width`` columns of them and zeros."""
         if self.estimator is not None:
-            self.estimator._group.rearrange([self.column_of[key] for key in keys], width)
-            self.estimator.n_features_in_ = width
+            self.estimator._rearrange([self.column_of[key] for key in keys], width)
         self._zeros = bytes(8 * width)
         self.column_of = {key: j for j, key in enumerate(keys)}
 

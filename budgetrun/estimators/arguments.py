@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from budgetrun import kernels
-from budgetrun.base.params import Seed
+from budgetrun.base.params import STARTING, Seed
 from budgetrun.base.problem import problem_of, problem_with
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
@@ -18,10 +19,10 @@ from budgetrun.learners.hierarchy import parse
 # Learners by variant; None if the name has only one.
 Variants: TypeAlias = dict[str | None, type[Any]]
 
-_OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0}
+_OF_ALL = {"kernel": "gaussian", "gamma": "auto", "sigma": None, "degree": 3, "coef0": 1.0}
 _OF_ALL |= {"products": None, "n_tasks": None, "b": 1.0, "base": "gaussian", "tie": "mistake", "dtype": "float64"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
-DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
+DEFAULTS = {"budget": 100, **STARTING}
 # The allowed values of the arguments that all classifiers share.
 _CHOICES: dict[str, tuple[Any, ...]] = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
 _CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "products": (None, "blas")}
@@ -94,6 +95,31 @@ def group_options(
     return _kernel(given), known[variant](**chosen), options
 
 
+def finds_gamma(given: dict[str, Any]) -> bool:
+    """Return whether gamma is found from the first rows, for these arguments of a classifier."""
+    of_kernel = {"auto": ("gaussian",), "scale": ("gaussian", "polynomial")}
+    gamma = given.get("gamma")
+    return isinstance(gamma, str) and given.get("sigma") is None and given["kernel"] in of_kernel.get(gamma, ())
+
+
+def found_gamma(how: str, X: Any) -> float:
+    """Return the gamma that ``auto`` or ``scale`` stands for on rows of shape (n, d); 1 if it has no finite value.
+
+    ``auto`` is the median heuristic of `budgetrun run`, ``scale`` is that of scikit-learn's SVC: 1 / (d Var(X)).
+    """
+    from budgetrun.data.streams import median_gamma
+
+    if how == "scale":
+        mean = X.mean()
+        variance = float(X.multiply(X).mean() - mean**2 if sp.issparse(X) else X.var())
+        gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return gamma if 1e-100 <= gamma <= 1e100 else 1.0
+    try:
+        return median_gamma(X)
+    except ValueError:
+        return 1.0
+
+
 def check_choices(given: dict[str, Any]) -> None:
     """Raise a ValueError if one of the arguments that classifiers share has a value that is not allowed."""
     for name, allowed in _CHOICES.items():
@@ -139,6 +165,8 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
     wanted = kernel.parameters_with(given)
+    if given["gamma"] == "auto":
+        given = given | {"gamma": None}
     chosen = _checked({name: given[name] for name in wanted if given[name] is not None}, wanted)
     if given["products"] is not None and "products" not in wanted:
         sentence = f"products is not a parameter of the {kernel.name} kernel: leave it out"

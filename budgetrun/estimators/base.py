@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from budgetrun.base.problem import problem_with
 from budgetrun.engine import Group, score
-from budgetrun.estimators.arguments import Variants, group_options
+from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
 
@@ -24,6 +24,8 @@ from budgetrun.state import save_state
 _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
+# The rounds that gamma is found from, as in `budgetrun run`.
+_ROUNDS = 1000
 # The threads that use models, by the ids of these.
 _USERS: dict[int, int] = {}
 F = TypeVar("F", bound=Callable[..., Any])
@@ -83,6 +85,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _numeric = False
     # The map from scores to probabilities, if requested.
     _calibration: Calibration | None = None
+    # The first rows with their labels, until gamma is fixed; and gamma, if it was found from them.
+    _early: list[tuple[Any, np.ndarray]] | None = None
+    gamma_: float
 
     @alone
     def fit(self, X: Any, y: Any, **refused: Any) -> Any:
@@ -218,7 +223,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if label is None or x.dtype.kind not in _NUMBERS:
             return False
         try:
-            score = self._group.feed_one(x, label)
+            score = None if self._early is not None else self._group.feed_one(x, label)
         except Exception:
             self._forget()
             raise
@@ -265,8 +270,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             if first:
                 found = self._found_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
-                self._group = self._started(found)
-                self._calibration = Calibration() if self._in_force.get("probabilities") else None
+                self._early = [] if self._finds_gamma() else None
+                self._begin(found)
                 # The engine keeps rows in the form of the first ones.
                 self._sparse = sp.issparse(X)
             labels = self._encoded(y, found if first else None, classes)
@@ -278,8 +283,32 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._play(X, labels, first)
         return self
 
-    @_one_thread
     def _play(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
+        """Play rounds; while gamma is not fixed, all of them again whenever their number has doubled. Return True."""
+        if self._early is None:
+            return self._play_blocks(X, labels, first)
+        before, early = self.__dict__.copy(), [*self._early, (_in_form(X, self._sparse), labels)]
+        n = sum(len(y) for _, y in early)
+        at = _ROUNDS if n >= _ROUNDS else 1 << (n.bit_length() - 1)
+        replays = at > self._group.rounds
+        try:
+            if replays:
+                rows = [x for x, _ in early]
+                X = sp.vstack(rows, format="csr") if self._sparse else np.concatenate(rows)
+                labels = np.concatenate([y for _, y in early])
+                self.gamma_ = found_gamma(self._rule_of_gamma(), X[:at])
+                early = [(X, labels)]
+                self._begin(getattr(self, "classes_", np.empty(0)))
+            self._early = early if at < _ROUNDS else None
+            return self._play_blocks(X, labels, first or replays)
+        except Exception:
+            # What was learned before is as it was, unless its own group was fed.
+            if not first and (replays or hasattr(self, "_group")):
+                self.__dict__.update(before)
+            raise
+
+    @_one_thread
+    def _play_blocks(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
         """Play rounds in blocks, on the engine's general path; return True."""
         block, before = self._rounds_per_block(), self._group.rounds
         try:
@@ -297,9 +326,45 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the estimators that `fit` will run, not fitted."""
         return [self]
 
+    def _begin(self, found: Any) -> None:
+        """Begin a stream with these classes."""
+        self._group = self._started(found)
+        self._calibration = Calibration() if self._in_force.get("probabilities") else None
+
+    def _finds_gamma(self) -> bool:
+        return finds_gamma(self._in_force)
+
+    def _rule_of_gamma(self) -> str:
+        return str(self._in_force["gamma"])
+
+    def _with_gamma(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments with the gamma that was found from the first rows, if they leave it open."""
+        return given | {"gamma": getattr(self, "gamma_", 1.0)} if finds_gamma(given) else given
+
+    def _features_in_use(self) -> np.ndarray:
+        """Return which features predictions depend on, or will depend on when gamma is fixed; shape (d,) of bool."""
+        used: np.ndarray = self._group.features_in_use()
+        for X, _ in self._early or ():
+            used = used | (X != 0).any(axis=0)
+        return used
+
+    def _rearrange(self, features: list[int], n_features: int) -> None:
+        """Change the features, as `budgetrun.engine.Group.rearrange` does."""
+        self._group.rearrange(features, n_features)
+        self.n_features_in_ = n_features
+        if self._early is not None:
+            moved = [(np.zeros((len(X), n_features)), X[:, features], y) for X, y in self._early]
+            for new, X, _ in moved:
+                new[:, : len(features)] = X
+            self._early = [(new, y) for new, _, y in moved]
+
     def _started(self, found: Any) -> Any:
         """Return what plays the rounds of a stream with these classes."""
-        kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
+        given = self._with_gamma(self._in_force)
+        if hasattr(self, "_group") and given.get("random_state") is not None:
+            # A RandomState is drawn from once.
+            given |= {"random_state": None, "seed": self.seed_}
+        kernel, learner, options = group_options(given, self._learners, self._several, found)
         return Group(kernel, [learner], **options)
 
     def _fed(self, rows: Any, labels: np.ndarray) -> None:
@@ -326,7 +391,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
 
     def _forget(self) -> None:
-        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration"):
+        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", "_early", "gamma_"):
             self.__dict__.pop(name, None)
 
     def _check_in_force(self) -> None:

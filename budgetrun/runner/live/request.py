@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from budgetrun.base.errors import CONTROL, InputError, one_line, printable
+from budgetrun.base.params import STARTING
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
@@ -36,7 +37,7 @@ _FORMS = {
 }
 # Columns with their captions that tables of regression show besides the RMSE.
 _MORE = {"mae": "Mean absolute error", "r2": "R2: 1 for no errors, 0 for those of predicting the mean of all labels"}
-_ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
+_ALGORITHM = re.compile(r"(?P<name>[A-Za-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
 # A comma in brackets belongs to a list.
 _COMMA = re.compile(r",(?![^\[]*\])")
 
@@ -185,7 +186,7 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
         raise InputError(
             f"{option} {text}: must be {form}, with parameters after a colon as KEY=VALUE,KEY=VALUE{where}"
         )
-    entry: dict[str, Any] = {called: found["name"]}
+    entry: dict[str, Any] = {called: found["name"] if called != "name" else _named(found["name"])}
     if found["variant"]:
         entry["variant"] = found["variant"]
     for pair in filter(None, _COMMA.split(found["values"] or "")):
@@ -200,6 +201,14 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
     return entry
 
 
+def _named(text: str) -> str:
+    """Return the name of a learner that may be written as its class is, such as ``PassiveAggressive``."""
+    from budgetrun import learners
+
+    plain = {name.replace("_", ""): name for task in learners.BASES for name in learners.for_task(task)}  # type: ignore[arg-type]
+    return text if text.islower() else plain.get(text.lower().replace("_", ""), text)
+
+
 def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str]:
     """Return an entry with the budgets and seeds that its learner takes, and the label that configs give to it."""
     from budgetrun import learners
@@ -210,7 +219,10 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tup
     except KeyError:
         # The reader of configs says what is wrong with it.
         return entry, entry["name"]
-    budget = {"budget": list(request.budgets)} if "budget" in parameters(learner) else {}
+    wanted = parameters(learner)
+    budget = {"budget": list(request.budgets)} if "budget" in wanted else {}
+    required = {name for name, one in wanted.items() if one.default is one.empty and name != "budget"}
+    budget |= {name: STARTING[name] for name in sorted(required & STARTING.keys())}
     seeds = {"seeds": request.seeds} if learner.draws and request.seeds > 1 else {}
     label = f"{entry['name']}({learner.variant})" if learner.variant else entry["name"]
     return budget | entry | seeds, label
@@ -276,12 +288,13 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     scale = request.scale
     if scale == "auto":
         values = first if isinstance(first, np.ndarray) else first.data
-        largest = float(np.abs(values).max(initial=0.0))
-        scale = "none" if largest <= 1 else "running"
-        why = f"values reach {largest:,.4g}: each row is scaled by the mean and deviation of the rows before it"
-        if largest <= 1:
-            why = f"no value of the first {first.shape[0]:,} rows is beyond -1 and 1"
-        said.append(f"Scale: {scale}, because {why}.")
+        values = values[values != 0]
+        bits = not values.size or values.min() == values.max()
+        scale = "none" if bits else "running"
+        why = "each row is scaled by the mean and deviation of the rows before it; to leave values as they are: --scale none"
+        if bits:
+            why = f"every value of the first {first.shape[0]:,} rows is 0 or {values.max(initial=0):.4g}"
+        said.append(f"Scale: {scale}{', because ' if bits else ': '}{why}.")
     gammas = tuple(map(_gamma, request.gamma))
     median = None
     if AUTO in gammas:
