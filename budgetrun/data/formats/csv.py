@@ -60,16 +60,19 @@ class Delimited(Reader):
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
     if all its fields are text, and either a column has numbers below it or some field does not occur below it; if one
-    field is text and the others count the columns; or if it is 0, 1, 2, ... itself. Blank lines are left out.
+    field is text and the others count the columns; or if it is 0, 1, 2, ... itself. Blank lines are left out, and lines
+    before the header that begin with #.
     """
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
         head = content.head_lines(origin)
-        self.separator = _separator(head)
+        self._n_comments = _n_comments(head)
+        self.separator = _separator(head.split(b"\n", self._n_comments)[-1])
         if b'"' in head:
             head = content.head_lines(origin, self._whole)
-        self._refuse_returns(head, 1)
+        head = head.split(b"\n", self._n_comments)[-1]
+        self._refuse_returns(head, 1 + self._n_comments)
         found = self._rows(head)
         row = next(found, None)
         if row is None:
@@ -99,12 +102,14 @@ class Delimited(Reader):
         ]
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        header = self.named
+        header, n_comments = self.named, self._n_comments
         for lines in content.line_blocks(self.origin, self._whole, self._width):
             if lines is None:
                 yield None
                 continue
             text, number = lines
+            if n_comments:
+                text, number, n_comments = text.split(b"\n", n_comments)[-1], number + n_comments, 0
             if b'"' in text and self._whole(text) < len(text):
                 at = number + text.count(b"\n", 0, self._whole(text))
                 raise InputError(f"{self.where}:{at}: a quotation mark opens a field and is never closed")
@@ -250,6 +255,17 @@ def _separator(head: bytes) -> str:
             return separator
     second = lines[1] if len(lines) > 1 else lines[0] if lines else b""
     return next((separator for separator in SEPARATORS if separator.encode() in second), " ")
+
+
+def _n_comments(head: bytes) -> int:
+    """Return the number of first lines that begin with #, without one that names the columns."""
+    lines = head.split(b"\n")
+    n = next(k for k, line in enumerate(lines) if not line.startswith(b"#"))
+    rest = b"\n".join(lines[n:])
+    separator = _separator(rest).encode()
+    if n and lines[n].strip() and lines[n - 1].lstrip(b"# ").count(separator) == lines[n].count(separator) > 0:
+        return n - 1
+    return n if rest.strip() else 0
 
 
 def _single_blanks(text: bytes) -> bytes:

@@ -55,6 +55,7 @@ def open_table(
     name: str | None = None,
     classes: Sequence[Label] | None = None,
     encoding: dict[str, Any] | None = None,
+    continued: bool = False,
 ) -> Table:
     """Open a user's own data as a table of examples and labels.
 
@@ -67,8 +68,11 @@ def open_table(
         The column of the labels: a name, a number from 1 (or from -1 for the last), ``first`` or ``last``. None finds
         it: by a usual name, else the only column of text, else the last or first one if exactly one of them has few
         different values. LIBSVM text, and pairs, need none.
-    missing : 'refuse', 'skip' or 'zero'
-        Treatment of missing values: an error, leave the row out, or read 0. A missing label is never read as 0.
+    missing : 'refuse', 'skip', 'zero' or 'fill'
+        Treatment of missing values: an error, leave the row out, read 0, or fill: a category of its own in columns of
+        text; in columns of numbers the mean of the values before it, with one more feature per column that tells
+        whether the value is missing. From a pipe, columns whose first rows have no gap lack that feature. A missing
+        label is never read as 0; with fill, its row is left out.
     index : str, int, or sequence of these
         Columns to leave out. A column of a name such as ``id`` or ``index`` whose numbers count is left out anyway.
     name : str or None
@@ -78,6 +82,9 @@ def open_table(
         those of its first rows.
     encoding : dict or None
         `Table.encoding` of another table: this one gets the same features in the same order, and the same classes.
+        Missing values are filled with the means of that table.
+    continued : bool
+        The source goes on with the stream of the encoding: its values count for the means.
 
     Returns
     -------
@@ -88,14 +95,14 @@ def open_table(
     InputError
         The source cannot be read, its format is not supported, or no column is, or more than one could be, the label.
     """
-    if missing not in ("refuse", "skip", "zero"):
-        raise InputError(f"missing: must be refuse, skip or zero, got {missing!r}")
+    if missing not in ("refuse", "skip", "zero", "fill"):
+        raise InputError(f"missing: must be refuse, skip, zero or fill, got {missing!r}")
     left_out = [index] if isinstance(index, str | int) else list(index)
     if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
         opened = _file(source, name)
     else:
         opened, label = _memory(source, label, name or "the data", encoding is not None and "n_features" in encoding)
-    return Table(opened, label, missing, left_out, classes, encoding)
+    return Table(opened, label, missing, left_out, classes, encoding, continued)
 
 
 def _file(source: Any, name: str | None) -> Reader:

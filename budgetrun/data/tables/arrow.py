@@ -10,7 +10,7 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Origin
 from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths, check_names
-from budgetrun.data.tables.encode import numbers_of
+from budgetrun.data.tables.encode import is_temporal, numbers_of
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22
@@ -85,8 +85,8 @@ def _sample(name: str, column: Any) -> Sample:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_boolean(kind):
         return Sample(name, column.to_pylist(), "boolean")
-    if pa.types.is_temporal(kind):
-        return Sample(name, [None] * len(column), "date", str(kind))
+    if is_temporal(column):
+        return Sample(name, [None if v != v else v for v in numbers_of(column)[0].tolist()], "date", str(kind))
     if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = numbers_of(column)[0]
         return Sample(name, [None if v != v else v for v in values.tolist()], "number")

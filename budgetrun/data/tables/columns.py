@@ -15,6 +15,7 @@ from budgetrun.base import limits
 from budgetrun.base.errors import InputError, printable
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
+from budgetrun.data.tables.written import DAYS, MARKS, form_of
 from budgetrun.kernels.kinds import Matrix
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
@@ -35,13 +36,11 @@ LABEL_NAMES = (
 INDEX_NAMES = {"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "rowid", "rownames", "__index_level_0__"}
 # Advice on the kinds of columns that cannot be learned from.
 REFUSED: dict[str, str] = {
-    "date": "turn them into numbers first (days since some date, hour of the day), or leave the column out",
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
     "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
 }
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
-)
+# Kinds of columns that are one number.
+NUMBERS = ("number", "constant", "boolean", "date")
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,9 @@ class Column:
     """A column of a table.
 
     Kinds are ``number``; ``constant``, a number with one value so far; ``boolean``, 0 or 1; ``category``, one feature
-    for each of its ``categories``; ``label``; ``index``, which is left out; and those that cannot be learned from:
-    ``date``, ``text`` and ``nested``.
+    for each of its ``categories``; ``date``, a date or time in days; ``label``; ``index``, which is left out; and those
+    that cannot be learned from: ``text`` and ``nested``. ``form`` tells how text stands for numbers, see
+    `budgetrun.data.tables.written`; empty for plain numbers.
     """
 
     name: str  # the position, if the table has no names
@@ -60,16 +60,19 @@ class Column:
     categories: tuple[str, ...] = ()
     numeric: bool = True  # for a label: its values are numbers
     named: bool = True  # the table has names
+    gaps: bool = False  # one more feature tells whether the value is missing
+    form: str = ""
 
     @property
     def features(self) -> list[str]:
+        own = [self.name] if self.kind in NUMBERS else []
         if self.kind == "category":
-            return [f"{self.name}={category}" for category in self.categories]
-        return [self.name] if self.kind in ("number", "constant", "boolean") else []
+            own = [f"{self.name}={category}" for category in self.categories]
+        return own + [f"{self.name} is missing"] * (self.gaps and bool(own))
 
     @property
     def as_text(self) -> bool:
-        return self.kind in ("category", "boolean") or (self.kind == "label" and not self.numeric)
+        return self.kind in ("category", "boolean") or bool(self.form) or (self.kind == "label" and not self.numeric)
 
     def __str__(self) -> str:
         return f"column {self.position} ({self.name})" if self.named else f"column {self.position}"
@@ -90,7 +93,10 @@ class Sample:
 
 def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
-    columns = [Column(sample.name, at, *_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
+    columns = []
+    for at, sample in enumerate(samples, start=1):
+        kind, why, categories, *form = _kind(sample)
+        columns.append(Column(sample.name, at, kind, why, categories, named=named, form=form[0] if form else ""))
     for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
         if column.kind == "number" and named and _is_index_name(column.name) and _counts(sample.values):
             columns[at] = replace(column, kind="index", why="left out: it counts the rows")
@@ -103,15 +109,18 @@ def as_label(column: Column, sample: Sample, where: str) -> Column:
         told = f"{column.why}; labels are numbers, booleans or text"
         raise InputError(f"{where}: {column} cannot be the label: {told}")
     numeric = column.kind in ("number", "constant", "index") and sample.kind != "boolean"
-    return replace(column, kind="label", why="the label", categories=(), numeric=numeric)
+    form = column.form if numeric else ""
+    return replace(column, kind="label", why="the label", categories=(), numeric=numeric, form=form)
 
 
-def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
+def _kind(sample: Sample) -> tuple[Any, ...]:
+    """Return the kind of a column, the reason for it, its categories, and perhaps its form."""
     values = [value for value in sample.values if value is not None]
     so_far = f"the first {len(sample.values):,} rows"
     if sample.kind in ("date", "nested"):
         what = "dates or times" if sample.kind == "date" else "lists or records"
-        return sample.kind, f"it holds {f'values of type {clipped(sample.type)}' if sample.type else what}", ()
+        told = f"it holds {f'values of type {clipped(sample.type)}' if sample.type else what}"
+        return sample.kind, told, (), DAYS * (sample.kind == "date")
     if not values:
         return "number", f"no values in {so_far}", ()
     distinct = set(values)
@@ -121,13 +130,14 @@ def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
         return _number(distinct, "numbers", so_far)
     numbers = {value for value in distinct if not is_text(value)}
     n_numbers = len(values) if len(numbers) == len(distinct) else sum(value in numbers for value in values)
+    if n_numbers < len(values) and (form := form_of(distinct)):
+        kind = "number" if form in MARKS else "date"
+        return kind, f"such as {next(iter(values))!r}", (), form
     if 2 * n_numbers >= len(values):
         told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"
         return _number(distinct if n_numbers == len(values) else {0, 1}, told, so_far)
     if any({value.lower() for value in distinct} <= pair.keys() for pair in BOOLEANS):
         return "boolean", f"only {' and '.join(sorted(distinct))} in {so_far}", ()
-    if 2 * sum(_DATE.fullmatch(value) is not None for value in distinct) >= len(distinct):
-        return "date", f"it holds dates or times, such as {next(iter(values))!r}", ()
     if len(distinct) > MOST_CATEGORIES or (len(distinct) > 50 and 2 * len(distinct) > len(values)):
         return "text", f"it holds text, {len(distinct):,} different values in {so_far}", ()
     told = "category" if len(distinct) == 1 else "categories"

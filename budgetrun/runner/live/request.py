@@ -54,7 +54,7 @@ class Request:
     gamma: tuple[str, ...] = ("auto",)
     scale: str = "auto"
     task: str = "auto"
-    missing: Missing = "refuse"
+    missing: Missing = "fill"
     classes: tuple[str, ...] = ()
     seeds: int = _SEEDS
     metrics: tuple[str, ...] = ()

@@ -79,13 +79,18 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
+    encoding = None if before is None else before.encoding
+    if encoding is not None and not (request.from_pipe and not request.replay):
+        # The first row comes again.
+        encoding = {key: value for key, value in encoding.items() if key != "means"}
     with nullcontext() if before is None else using(path):
         table = open_table(
             request.source,
             label=request.label,
             missing=request.missing,
             classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
-            encoding=None if before is None else before.encoding,
+            encoding=encoding,
+            continued=True,
         )
         chunks, first, state = _ordered(table, request), None, before
         if state is None or not state.session.rounds:
@@ -359,6 +364,7 @@ class _Run:
         state.in_part = self._in_parts and not state.ended
         # A pipe in parts, and a state of another version, have rows that this call has not seen.
         state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun else ""
+        state.encoding |= self.table.means
         save_state(self.request.folder / STATE, self.state)
         self._saved = time.monotonic()
 
