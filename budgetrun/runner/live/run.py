@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from budgetrun.base.errors import CONTROL, InputError, one_line, say
-from budgetrun.base.files import is_file, make_folder, write
+from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
 from budgetrun.data.content import Stamp, clipped
 from budgetrun.data.streams import permutation_of
-from budgetrun.data.tables import open_table
+from budgetrun.data.tables import open_table, parts_of
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
 from budgetrun.kernels import compiling
@@ -159,7 +160,10 @@ def _asked(request: Request) -> dict[str, Any]:
 
 
 def _stamp(request: Request) -> list[int]:
-    return [] if request.from_pipe or not is_file(Path(request.source)) else [*Stamp.of(Path(request.source)).state]
+    if request.from_pipe or not os.path.exists(request.source):
+        return []
+    path = Path(request.source)
+    return [number for one in (parts_of(path) if path.is_dir() else [path]) for number in Stamp.of(one).state]
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
