@@ -416,9 +416,9 @@ def test_compiled_calls_of_any_form_are_one_dense_fit(tmp_path):
 
 
 MODELS_WITH_PROBABILITIES = {
-    "rbp": budgetrun.RBP(budget=10, probabilities=True),
-    "float32": budgetrun.PassiveAggressive(dtype="float32", probabilities=True),
-    "averaged": budgetrun.Perceptron(averaged=True, probabilities=True),
+    "rbp": budgetrun.RBP(budget=10, gamma=1.0, probabilities=True),
+    "float32": budgetrun.PassiveAggressive(dtype="float32", gamma=1.0, probabilities=True),
+    "averaged": budgetrun.Perceptron(averaged=True, gamma=1.0, probabilities=True),
     "selecting": budgetrun.SelectingClassifier(budgetrun.RBP(budget=10), grid={"gamma": [0.1, 1]}, probabilities=True),
 }
 

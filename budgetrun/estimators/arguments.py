@@ -13,6 +13,7 @@ from budgetrun.base.params import STARTING, Seed
 from budgetrun.base.problem import problem_of, problem_with
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
+from budgetrun.kernels.width import median_gamma
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
 
@@ -107,8 +108,6 @@ def found_gamma(how: str, X: Any) -> float:
 
     ``auto`` is the median heuristic of `budgetrun run`, ``scale`` is that of scikit-learn's SVC: 1 / (d Var(X)).
     """
-    from budgetrun.data.streams import median_gamma
-
     if how == "scale":
         mean = X.mean()
         variance = float(X.multiply(X).mean() - mean**2 if sp.issparse(X) else X.var())

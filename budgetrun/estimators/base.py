@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 from budgetrun.base.problem import problem_with
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
+from budgetrun.kernels.width import ROUNDS
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
 
@@ -25,7 +26,7 @@ _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
 # The rounds that gamma is found from, as in `budgetrun run`.
-_ROUNDS = 1000
+_ROUNDS = ROUNDS
 # The threads that use models, by the ids of these.
 _USERS: dict[int, int] = {}
 F = TypeVar("F", bound=Callable[..., Any])
@@ -361,7 +362,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _started(self, found: Any) -> Any:
         """Return what plays the rounds of a stream with these classes."""
         given = self._with_gamma(self._in_force)
-        if hasattr(self, "_group") and given.get("random_state") is not None:
+        if hasattr(self, "_group") and given.get("random_state") is not None and hasattr(self._member.learner, "seed"):
             # A RandomState is drawn from once.
             given |= {"random_state": None, "seed": self.seed_}
         kernel, learner, options = group_options(given, self._learners, self._several, found)

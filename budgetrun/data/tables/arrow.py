@@ -117,7 +117,9 @@ class Parquet(Typed):
         check_names(names, self.where)
         for file, opened in zip(getattr(self.origin, "files", []), files, strict=False):
             if not opened.schema_arrow.equals(files[0].schema_arrow):
-                raise InputError(f"{file.name}: other columns than the first file of the folder, {self.origin.files[0].name}")
+                raise InputError(
+                    f"{file.name}: other columns than the first file of the folder, {self.origin.files[0].name}"
+                )
         batches = (batch for file in files for batch in file.iter_batches(batch_size=HEAD_ROWS, use_threads=False))
         first = next((batch for batch in batches if batch.num_rows), None)
         return names, [] if first is None else list(first.columns)

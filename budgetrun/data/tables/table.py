@@ -350,7 +350,8 @@ class Table:
         told += [f"{c} is read as {TOLD[c.form]} ({c.why})" for c in self.columns if c.form]
         for c in [c for c in self.columns if self.missing == "fill" and self._lost.get(c.position)]:
             n, how = self._lost[c.position], "the mean of the values before them"
-            how = "a category of their own" if c.kind == "category" else how + ", with a feature that tells it" * c.gaps
+            own = "a category of their own" if c.gaps else "no category"
+            how = own if c.kind == "category" else how + ", with a feature that tells it" * c.gaps
             told.append(f"{c}: {counted(n, 'missing value')} became {how}")
         if self.skipped:
             what = "the label" if self.missing == "fill" else "a value"

@@ -17,8 +17,8 @@ from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, probl
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.config.schema import AUTO
-from budgetrun.data.streams import ROUNDS, median_gamma
 from budgetrun.data.tables.encode import Missing
+from budgetrun.kernels.width import ROUNDS, median_gamma
 from budgetrun.results.plotting import slug
 from budgetrun.runner.live.kept import scaler
 
@@ -221,11 +221,10 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tup
         return entry, entry["name"]
     wanted = parameters(learner)
     budget = {"budget": list(request.budgets)} if "budget" in wanted else {}
-    required = {name for name, one in wanted.items() if one.default is one.empty and name != "budget"}
-    budget |= {name: STARTING[name] for name in sorted(required & STARTING.keys())}
+    required = {name for name, one in wanted.items() if one.default is one.empty} - entry.keys()
     seeds = {"seeds": request.seeds} if learner.draws and request.seeds > 1 else {}
     label = f"{entry['name']}({learner.variant})" if learner.variant else entry["name"]
-    return budget | entry | seeds, label
+    return budget | entry | {name: STARTING[name] for name in STARTING if name in required} | seeds, label
 
 
 def _report(

@@ -103,16 +103,10 @@ def test_missing_values_are_refused_skipped_or_zero():
     assert zero.zeroed == 2
     told = message(lambda: list(table_of(text, missing="zero", label="y").chunks()))
     assert told == "s.csv:5:3: the label is missing; a missing label cannot be read as 0"
-    assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip or zero, got 'drop'"
+    assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip, zero or fill, got 'drop'"
 
 
-def test_dates_and_free_text_are_refused_with_words():
-    dates = table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n")
-    assert message(dates.chunks) == (
-        "s.csv: column 1 (when): it holds dates or times, such as '2020-01-02'; turn them into numbers first (days since "  # noqa: E501
-        "some date, hour of the day), or leave the column out"
-    )
-    assert read(table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n", index="when")) == ([[1], [2]], [0, 1])
+def test_free_text_is_refused_with_words():
     text = "a,words,y\n" + "".join(f"{i},some text {i},{i % 2}\n" for i in range(99))
     assert "column 2 (words): it holds text, 99 different values in the first 99 rows" in message(table_of(text).chunks)
 

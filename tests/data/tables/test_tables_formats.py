@@ -194,7 +194,9 @@ def test_kernel_values_do_not_depend_on_dense_or_sparse_rows(kernel, whole):
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.xlsx", b"PK\3\4", "a.xlsx: format not supported (.xlsx); supported are CSV and TSV, Parquet, "),
+        ("a.xls", b"PK\3\4", "a.xls: format not supported (.xls); supported are CSV and TSV, Parquet, "),
+        ("a.xlsx", b"PK\3\4", "a.xlsx: not a readable Excel file (File is not a zip file); save the sheet as CSV"),
+        ("a.zip", b"PK\3\4", "a.zip: cannot be unpacked (File is not a zip file); unpack it, and give that file"),
         ("a.json", b"[1]", "a.json: format not supported (.json); "),
         ("a", b"SQLite format 3\0", "a: format not supported (SQLite); "),
         ("a", b"\1\0\2\0", "a: format not supported (not text); "),

@@ -205,13 +205,12 @@ def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
 
 
 def test_mistakes_are_said_of_options():
-    wrong = ("rbp", "ahpatron", "forgetron:budgets=3", "forgetton")
+    wrong = ("rbp", "Forgetron:budgets=3", "forgetton")
     with pytest.raises(InputError) as found:
         run_module.run(request(algorithms=wrong, select=("hedge:rate=-1",)))
     assert not os.path.exists("results/s")
     assert str(found.value).splitlines() == [
-        "--algorithm ahpatron: epsilon: missing; must be a number > 0 and < 1",
-        "--algorithm forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
+        "--algorithm Forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
         "label, budget)",
         "--algorithm forgetton: name: unknown 'forgetton'; did you mean 'forgetron'?  (budgetrun list algorithms)",
         "--select hedge:rate=-1: rate: unknown key  (allowed: rule, of, label)",

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from budgetrun import estimators
 from budgetrun.cli import main
-from budgetrun.data.streams import median_gamma
 from budgetrun.data.tables import open_table
+from budgetrun.kernels.width import median_gamma
 from budgetrun.runner.live.kept import scaler
 
 SKLEARN, RIVER = (Path(find_spec(name).origin).parent / "datasets" for name in ("sklearn", "river"))
