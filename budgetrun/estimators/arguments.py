@@ -22,11 +22,13 @@ Variants: TypeAlias = dict[str | None, type[Any]]
 
 _OF_ALL = {"kernel": "gaussian", "gamma": "auto", "sigma": None, "degree": 3, "coef0": 1.0}
 _OF_ALL |= {"products": None, "n_tasks": None, "b": 1.0, "base": "gaussian", "tie": "mistake", "dtype": "float64"}
+_OF_ALL |= {"missing": "fill"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
 DEFAULTS = {"budget": 100, **STARTING}
 # The allowed values of the arguments that all classifiers share.
 _CHOICES: dict[str, tuple[Any, ...]] = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
 _CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "products": (None, "blas")}
+_CHOICES |= {"missing": ("fill", "refuse")}
 
 
 def class_name(name: str, variants: Variants) -> str:

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable
+from copy import copy
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
 from budgetrun.base.problem import problem_with
+from budgetrun.data.scaling import Means
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
 from budgetrun.kernels.width import ROUNDS
@@ -25,6 +27,8 @@ from budgetrun.state import save_state
 _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
+# What a first pass may add besides.
+_LATER = ("_early", "gamma_", "_means", "_wide")
 # The rounds that gamma is found from, as in `budgetrun run`.
 _ROUNDS = ROUNDS
 # The threads that use models, by the ids of these.
@@ -89,6 +93,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     # The first rows with their labels, until gamma is fixed; and gamma, if it was found from them.
     _early: list[tuple[Any, np.ndarray]] | None = None
     gamma_: float
+    # The means that missing values get; once one was missing, examples have a second feature for each column.
+    _means: Means | None = None
+    _wide = False
 
     @alone
     def fit(self, X: Any, y: Any, **refused: Any) -> Any:
@@ -149,7 +156,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @_one_thread
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "_group")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        finite = self._finite(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite)
+        X = self._filled(X, learn=False)
         pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
         return np.concatenate([self._scores_of(piece) for piece in pieces])
 
@@ -209,7 +218,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse, tags.input_tags.allow_nan = True, self._fills
         return tags
 
     @property
@@ -224,12 +233,15 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if label is None or x.dtype.kind not in _NUMBERS:
             return False
         try:
-            score = None if self._early is not None else self._group.feed_one(x, label)
+            short = self._early is None and not self._wide
+            score = self._group.feed_one(x, label) if short else None
         except Exception:
             self._forget()
             raise
         if score is None:
             return self._fits(x) and self._play(x[None].astype(np.float64), np.array([label]))
+        if self._means is not None:
+            self._means.learn(x)
         if self._calibration is not None:
             # Rounded as those of blocks are.
             self._calibration.learn(float(self._group.pool.dtype.type(score)), int(label > 0))
@@ -255,10 +267,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return f(x), or the scores of all classes, of an example of shape (d,); None if it has to be validated."""
         if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS:
             return None
-        score = None if getattr(self, "averaged", False) else self._group.score_one(x)
+        score = None if getattr(self, "averaged", False) or self._wide else self._group.score_one(x)
         if score is None and self._fits(x):
             with _blas().limit(limits=1):
-                return self._scores_of(x[None].astype(np.float64))[0]
+                return self._scores_of(self._filled(x[None].astype(np.float64), learn=False))[0]
         return score
 
     @alone
@@ -267,7 +279,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._check_in_force()
         try:
             given = {"accept_sparse": "csr", "dtype": np.float64, "reset": first, "y_numeric": self._numeric}
-            X, y = validate_data(self, X, y, **given)
+            X, y = validate_data(self, X, y, **given, ensure_all_finite=self._finite(X))
             if first:
                 found = self._found_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
@@ -275,6 +287,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 self._begin(found)
                 # The engine keeps rows in the form of the first ones.
                 self._sparse = sp.issparse(X)
+                self._means = Means(X.shape[1]) if self._fills and not self._sparse else None
             labels = self._encoded(y, found if first else None, classes)
         except Exception:
             # What is refused changes nothing.
@@ -285,7 +298,17 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return self
 
     def _play(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
-        """Play rounds; while gamma is not fixed, all of them again whenever their number has doubled. Return True."""
+        """Play rounds, with missing values filled; return True."""
+        means = copy(self._means)
+        try:
+            return self._play_early(self._filled(X), labels, first)
+        except Exception:
+            if hasattr(self, "_group"):
+                self._means = means
+            raise
+
+    def _play_early(self, X: Any, labels: np.ndarray, first: bool) -> bool:
+        """Play rounds; while gamma is not fixed, all of them again whenever their number has doubled."""
         if self._early is None:
             return self._play_blocks(X, labels, first)
         before, early = self.__dict__.copy(), [*self._early, (_in_form(X, self._sparse), labels)]
@@ -331,6 +354,28 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Begin a stream with these classes."""
         self._group = self._started(found)
         self._calibration = Calibration() if self._in_force.get("probabilities") else None
+
+    @property
+    def _fills(self) -> bool:
+        return getattr(self, "missing", "refuse") == "fill"
+
+    def _finite(self, X: Any) -> bool | str:
+        """Return what scikit-learn is to check of values."""
+        fills = self._means is not None if hasattr(self, "_group") else self._fills
+        return "allow-nan" if fills and not sp.issparse(X) else True
+
+    def _filled(self, X: Any, learn: bool = True) -> Any:
+        """Return rows without missing values, and once one was missing with the features that tell of them."""
+        if self._means is None or sp.issparse(X):
+            return X
+        X = X.copy()
+        lost = self._means.fill(X, learn)
+        if learn and not self._wide and lost.any():
+            self._wide, d = True, X.shape[1]
+            if self._group.rounds:
+                self._group.rearrange(range(d), 2 * d)
+            self._early = self._early and [(np.hstack([x, np.zeros_like(x)]), y) for x, y in self._early]
+        return np.hstack([X, lost]) if self._wide else X
 
     def _finds_gamma(self) -> bool:
         return finds_gamma(self._in_force)
@@ -392,7 +437,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
 
     def _forget(self) -> None:
-        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", "_early", "gamma_"):
+        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", *_LATER):
             self.__dict__.pop(name, None)
 
     def _check_in_force(self) -> None:

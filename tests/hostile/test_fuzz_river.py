@@ -13,10 +13,8 @@ from sentences import one_sentence
 
 river = pytest.importorskip("budgetrun.river")
 
-KEYS = st.sampled_from(
-    ["a", "b", "", " a", "é", "a\n", "\x1b[1m", "\ud800", "a is missing", 0, 1, -1, 2**70, True, 1.0, math.nan]
-    + [None, ("a", 1), (), frozenset(), b"a", Fraction(1, 2), np.int64(7), "x" * 500]
-)
+KEYS = st.sampled_from(["a", "b", "", " a", "é", "a\n", "\x1b[1m", "\ud800", "a is missing", 0, 1, -1, 2**70, True])
+KEYS |= st.sampled_from([1.0, math.nan, None, ("a", 1), (), frozenset(), b"a", Fraction(1, 2), np.int64(7), "x" * 500])
 GOOD = [0, 1, -2.5, True, np.float32(0.5), np.int8(3), np.bool_(True), Fraction(1, 3), Decimal("0.25"), 1e-320, 1e30]
 ODD = [
     math.nan,

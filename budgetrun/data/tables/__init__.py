@@ -63,7 +63,8 @@ def open_table(
     ----------
     source : path, '-', binary file, data frame, array, sparse matrix, or pair of examples and labels
         A file's format follows from its suffix, otherwise from its content; ``-`` is standard input. A folder holds
-        the parts of one Parquet table; URLs are those of fsspec. Data frames are those of pandas, polars, Arrow and others that narwhals knows. In an array alone, the labels are a column.
+        the parts of one Parquet table; URLs are those of fsspec. Data frames are those of pandas, polars, Arrow and
+        others that narwhals knows. In an array alone, the labels are a column.
     label : str, int or None
         The column of the labels: a name, a number from 1 (or from -1 for the last), ``first`` or ``last``. None finds
         it: by a usual name, else the only column of text, else the last or first one if exactly one of them has few

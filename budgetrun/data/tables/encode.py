@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
 from budgetrun.data.content import clipped, is_text, listed, number_fault, shown
+from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
 from budgetrun.data.tables.written import TOLD, number
 from budgetrun.kernels.kinds import Matrix
@@ -55,27 +56,6 @@ class Piece(NamedTuple):
     place: Callable[[int, int], str]
     n_rows: int
     means: list[list[float]]  # `Means.state` after these rows
-
-
-class Means:
-    """Running means of columns, which take the place of missing values: those of the rows before."""
-
-    def __init__(self, n_columns: int, learns: bool) -> None:
-        self.learns = learns
-        self.totals, self.counts = np.zeros(n_columns), np.zeros(n_columns)
-
-    def fill(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Fill rows of shape (n, n_columns) in place; return which values were missing."""
-        lost: NDArray[np.bool_] = np.isnan(values)
-        if not self.learns:
-            values[lost] = np.broadcast_to(self.totals / np.maximum(self.counts, 1), values.shape)[lost]
-            return lost
-        with np.errstate(over="ignore", invalid="ignore"):
-            totals = np.cumsum(np.vstack([self.totals, np.where(lost, 0.0, values)]), axis=0)
-            counts = np.cumsum(np.vstack([self.counts, ~lost]), axis=0)
-            values[lost] = (totals / np.maximum(counts, 1))[:-1][lost]
-        self.totals, self.counts = totals[-1], counts[-1]
-        return lost
 
 
 class Encoder:

@@ -17,6 +17,7 @@ from budgetrun.base import limits
 from budgetrun.base.errors import InputError, counted
 from budgetrun.data.cards import Label
 from budgetrun.data.content import is_text
+from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import (
     NUMBERS,
     REFUSED,
@@ -34,7 +35,7 @@ from budgetrun.data.tables.columns import (
     fitted_columns,
     to_json,
 )
-from budgetrun.data.tables.encode import Encoder, Means, Missing, Piece, Texts, forms_of, values_of, without_missing
+from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, forms_of, values_of, without_missing
 from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
 

@@ -290,7 +290,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         values = values[values != 0]
         bits = not values.size or values.min() == values.max()
         scale = "none" if bits else "running"
-        why = "each row is scaled by the mean and deviation of the rows before it; to leave values as they are: --scale none"
+        why = "each row is scaled by the mean and deviation of the rows before it (to leave them alone: --scale none)"
         if bits:
             why = f"every value of the first {first.shape[0]:,} rows is 0 or {values.max(initial=0):.4g}"
         said.append(f"Scale: {scale}{', because ' if bits else ': '}{why}.")
