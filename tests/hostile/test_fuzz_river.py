@@ -76,6 +76,10 @@ WRONG = st.sampled_from([None, [], "a", 1, [("a", 1.0)], pd.Series({"a": 1.0}), 
 HELD = [{"a": 1.0, "b": -2.0}, {"a": 0.5, 1: 2.0}, {}]
 
 
+def is_missing(value):
+    return value is None or value is pd.NA or (isinstance(value, float | np.floating) and value != value)
+
+
 def scores(model):
     """Return what a model says of some examples."""
     return [np.asarray(model._score_of(x)).tolist() for x in HELD]
@@ -111,6 +115,7 @@ def calls(draw, labels):
 
 def check(model, twin, calls, code):
     """Feed a model, and its twin only with what the model took, as plain floats; they say the same."""
+    total, n = {}, 0
     for name, given_x, y in calls:
         before, labels = scores(model), dict(getattr(model, "labels", {}))
         if refused(getattr(model, name), given_x, y):
@@ -124,9 +129,15 @@ def check(model, twin, calls, code):
                 for row, label in zip(given_x.values, y, strict=True)
             ]
         for x, label in rows:
-            plain = {key: float(value) for key, value in x.items()}
+            lost = [key for key, value in x.items() if is_missing(value)]
+            plain = {key: float(0 if key in lost else value) for key, value in x.items()}
+            plain |= {key: total.get(key, 0.0) / max(1, n) for key in lost}
+            plain |= {(key, "is missing"): 1.0 for key in lost}
             assert all(map(math.isfinite, plain.values()))
             twin.learn_one(plain, code(label))
+            n += 1
+            for key, value in plain.items():
+                total[key] = total.get(key, 0.0) + value
     assert scores(model) == scores(twin)
     assert np.isfinite(scores(model)).all()
     for x in [*HELD, *(x for name, x, _ in calls if name == "learn_one")]:
