@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -190,11 +190,19 @@ def check_value(name: str, value: Any, annotation: Any) -> None:
 def _checked(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return the chosen values, if the wanted parameters allow them and each without a default is there."""
     for name, value in chosen.items():
+        if isinstance(value, float) and value.is_integer() and _is_count(wanted[name].annotation):
+            chosen[name] = value = int(value)
         check_value(name, value, wanted[name].annotation)
     for name, parameter in wanted.items():
         if name not in chosen and parameter.default is parameter.empty:
             raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
     return chosen
+
+
+def _is_count(annotation: Any) -> bool:
+    """Return whether an annotation is that of an integer, or of one or None."""
+    kinds = [kind for one in (annotation, *get_args(annotation)) for kind in (one, *get_args(one))]
+    return int in kinds and float not in kinds
 
 
 def _by_position(hierarchy: str, classes: np.ndarray) -> str:

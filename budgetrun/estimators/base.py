@@ -156,6 +156,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @_one_thread
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "_group")
+        self._refuse_dicts(X)
         finite = self._finite(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite)
         X = self._filled(X, learn=False)
@@ -277,6 +278,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
         first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
+        self._refuse_dicts(X)
         try:
             given = {"accept_sparse": "csr", "dtype": np.float64, "reset": first, "y_numeric": self._numeric}
             X, y = validate_data(self, X, y, **given, ensure_all_finite=self._finite(X))
@@ -354,6 +356,13 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Begin a stream with these classes."""
         self._group = self._started(found)
         self._calibration = Calibration() if self._in_force.get("probabilities") else None
+
+    def _refuse_dicts(self, X: Any) -> None:
+        """Raise a ValueError if rows are dicts, as river has them."""
+        first = X if isinstance(X, dict) else next(iter(np.ravel(X)), None) if _holds_objects(X) else None
+        if isinstance(first, dict):
+            name = type(self).__name__
+            raise ValueError(f"budgetrun.{name} takes arrays, not dicts; for dicts use budgetrun.river.{name}")
 
     @property
     def _fills(self) -> bool:
@@ -622,6 +631,10 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 def _is_row(X: Any) -> bool:
     """Return whether this is an array of one row."""
     return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
+
+
+def _holds_objects(X: Any) -> bool:
+    return isinstance(X, list) or (isinstance(X, np.ndarray) and X.dtype == object)
 
 
 def _in_form(X: Any, sparse: bool) -> Any:

@@ -325,10 +325,10 @@ class Table:
     def _advice(self, fault: Fault) -> str:
         label = self.label_column
         if fault.kind == "missing":
-            advice = "set missing to skip to leave such rows out, or to zero to read 0"
+            advice = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
             return f" in {self._column(fault.position)}; {advice}"
         if fault.kind == "no label":
-            skipping = "set missing to skip to leave such rows out"
+            skipping = "leave such rows out (--missing skip)"
             return f"; {skipping if self.missing == 'refuse' else 'a missing label cannot be read as 0'}"
         if fault.kind == "label":
             return "; name all labels in advance (--classes)"

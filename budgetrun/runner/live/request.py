@@ -63,6 +63,8 @@ class Request:
     results: Path = Path("results")
     replay: bool = False
     force: bool = False
+    # The name is one of several folders of the same stream.
+    numbered: bool = False
 
     @property
     def from_pipe(self) -> bool:

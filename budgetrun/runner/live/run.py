@@ -9,8 +9,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
-from itertools import chain
+from dataclasses import asdict, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,11 +69,12 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
             f"{one_line(request.source)}: a path with control characters, or that is not UTF-8; rename the file, or "
             "give its content as standard input: budgetrun run - < FILE"
         )
-    path = request.folder / STATE
+    if not (request.from_pipe or "://" in request.source or os.path.exists(request.source)):
+        raise InputError(f"{one_line(request.source)}: no such file")
     if request.force:
         move_aside(request.folder)
-    with using(path):
-        before = _before(request, path)
+    request, before = _continued(request)
+    path = request.folder / STATE
     stamp = _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
@@ -117,12 +118,39 @@ def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
         return as_classes(texts)
 
 
+def _continued(request: Request) -> tuple[Request, Progressed | None]:
+    """Return a request with what `_before` returns for it, in the first folder that holds no other results.
+
+    Unless the folder was named, NAME-2, NAME-3 and so on are next.
+    """
+    for k in count(2):
+        path = request.folder / STATE
+        try:
+            with using(path):
+                return request, _before(request, path)
+        except _OtherResults as error:
+            if request.name is not None and not request.numbered:
+                raise
+            title = request.title.removesuffix(f"-{k - 1}") if k > 2 else request.title
+            request = replace(request, name=f"{title}-{k}", numbered=True)
+            say(f"{error.folder}: {error.why}; the results go to {request.folder}")
+    raise AssertionError
+
+
+class _OtherResults(InputError):
+    """A folder has the results of another stream, or of other options."""
+
+    def __init__(self, folder: Path, why: str, advice: str) -> None:
+        super().__init__(f"{folder}: {why}; {advice}")
+        self.folder, self.why = folder, why
+
+
 def _before(request: Request, path: Path) -> Progressed | None:
     """Return the state that an earlier call with the same arguments left; None if this is the first."""
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
-            raise InputError(
-                f"{request.folder}: holds other results; take another --name, or move them aside with --force"
+            raise _OtherResults(
+                request.folder, "holds other results", "take another --name, or move them aside with --force"
             )
         return None
     state, _ = load_state(path)
@@ -135,10 +163,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
     differing = sorted(key for key in asked if asked[key] != state.request.get(key))
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
-        raise InputError(
-            f"{request.folder}: was started with different options ({names}); use the same ones, take another "
-            "--name, or start again with --force"
-        )
+        advice = "use the same ones, take another --name, or start again with --force"
+        raise _OtherResults(request.folder, f"was started with different options ({names})", advice)
     if not request.from_pipe and not state.seen and state.stamp != _stamp(request)[: len(state.stamp)]:
         raise _is_another(request, state)
     return state
@@ -153,7 +179,7 @@ def _is_another(request: Request, state: Progressed) -> InputError:
 
 def _asked(request: Request) -> dict[str, Any]:
     """Return the options that determine the outcome, as JSON."""
-    skipped = {"results", "replay", "force"}
+    skipped = {"results", "replay", "force", "name", "numbered"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
     asked: dict[str, Any] = json.loads(json.dumps(kept))
     return asked
