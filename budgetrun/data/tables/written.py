@@ -9,7 +9,7 @@ from functools import lru_cache
 # Decimal commas, with or without points between thousands; and commas between thousands. By form.
 MARKS = {
     "1.234,5": re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"),
-    "1,234.5": re.compile(r"[+-]?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?"),
+    "1,234.5": re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?"),
 }
 _DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?:[ T]+(\S.*))?")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")

@@ -55,14 +55,14 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
 
 
 FINITE = "a feature is a finite number"
-SKIP = "set missing to skip to leave such rows out"
+FILL = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("a,y\n1,0\n2,\n", f"3:2: the label is missing; {SKIP}"),
-        ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {SKIP}, or to zero to read 0"),
+        ("a,y\n1,0\n2,\n", "3:2: the label is missing; leave such rows out (--missing skip)"),
+        ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {FILL}"),
         ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
         ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
         ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),

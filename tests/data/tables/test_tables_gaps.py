@@ -73,7 +73,7 @@ def test_other_rows_get_the_means_that_were_learned(tmp_path):
     assert read(table)[0][1][0] == (16 + 10) / 5
     unfilled = {key: value for key, value in encoding.items() if key != "means"}
     told = message(open_table(io.BytesIO(rows), name="s", missing="fill", encoding=unfilled).chunks().__next__)
-    assert told.startswith("s:2:1: missing value in column 1 (f); set missing to skip to leave such rows out")
+    assert told.startswith("s:2:1: missing value in column 1 (f); fill such gaps (--missing fill), leave")
     told = message(open_table(io.BytesIO(GAPS.encode()), name="s", missing="fill", encoding=encoding).chunks().__next__)
     assert told == "s:6:4: the label is missing; a missing label cannot be read as 0"
 
@@ -148,6 +148,7 @@ def test_dates_are_days_in_text_and_columns(when, minutes):
         (["1,5", "2", "1.000,25"], "1.234,5", [1.5, 2, 1000.25]),
         (["1,234", "12", "1,234,567.5"], "1,234.5", [1234, 12, 1234567.5]),
         (["1,234", "2,5"], "1.234,5", [1.234, 2.5]),
+        (["0,126", "1,234"], "1.234,5", [0.126, 1.234]),
         (["-3,5", "+4,25"], "1.234,5", [-3.5, 4.25]),
         (["1,5", "x"], "", []),
         (["2024-01-02", "2024/1/3"], "ymd", [19724, 19725]),

@@ -157,7 +157,7 @@ def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
     with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
-        run_module.run(request(budgets=(30,), seeds=1))
+        run_module.run(request(budgets=(30,), seeds=1, name="s"))
     before = contents("results/s")
     for change in (lambda text: text.replace("red", "blue"), lambda text: text[: text.index("\n", 3000) + 1]):
         text = Path("s.csv").read_text()
@@ -168,6 +168,23 @@ def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
         Path("s.csv").write_text(text)
     assert run_module.run(request(force=True)) == 0
     assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
+
+
+def test_other_options_write_beside_the_first(capsys):
+    for budget, name in ((30, "s"), (20, "s-2"), (10, "s-3"), (20, "s-2"), (30, "s")):
+        assert run_module.run(request(budgets=(budget,), seeds=1, algorithms=("rbp",))) == 0
+        assert {row[0] for row in rows("results/s")} <= {"s"}
+        assert Path(f"results/{name}/runs.csv").is_file()
+        told = capsys.readouterr().err
+        assert f"results go to results/{name}\n" in told or name == "s"
+    assert "results/s-2: finished" in told or sorted(os.listdir("results")) == ["s", "s-2", "s-3"]
+    assert "name: s-3\n" in Path("results/s-3/config.yaml").read_text()
+
+
+def test_a_missing_file_is_said_before_anything_else():
+    for name in ("nofile.csv", "no/folder", "a" * 400):
+        with pytest.raises(InputError, match=f"^{name}: no such file$"):
+            run_module.run(request(name, algorithms=("nope",), task="regression", metrics=("f1",)))
 
 
 def contents(folder):
