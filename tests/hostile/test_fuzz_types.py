@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from datetime import date
 from decimal import Decimal
 
 import numpy as np
@@ -86,6 +87,17 @@ def text_of(value):
     return None if stripped in MISSING else stripped
 
 
+def number_of(text):
+    """Return the number that a text stands for: 1 or 0, a number, or days since 1970."""
+    truth = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
+    if text.lower() in truth:
+        return truth[text.lower()]
+    try:
+        return float(text)
+    except ValueError:
+        return float((date.fromisoformat(text) - date(1970, 1, 1)).days)
+
+
 @given(column=columns(), piped=st.booleans(), role=st.sampled_from(["feature", "label"]))
 def test_a_column_of_any_type(column, piped, role):
     array, kind = column
@@ -109,8 +121,7 @@ def test_a_column_of_any_type(column, piped, role):
         if role == "label" and isinstance(got[0], str):
             assert got == texts
         elif role == "label" or features == ["c"]:
-            truth = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
-            assert got == [truth.get(text.lower()) if text.lower() in truth else float(text) for text in texts]
+            assert got == [number_of(text) for text in texts]
         else:
             assert [[f"c={text}" == feature for feature in features] for text in texts] == (X == 1).tolist()
     else:

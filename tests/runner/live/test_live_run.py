@@ -173,7 +173,6 @@ def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
 def test_other_options_write_beside_the_first(capsys):
     for budget, name in ((30, "s"), (20, "s-2"), (10, "s-3"), (20, "s-2"), (30, "s")):
         assert run_module.run(request(budgets=(budget,), seeds=1, algorithms=("rbp",))) == 0
-        assert {row[0] for row in rows("results/s")} <= {"s"}
         assert Path(f"results/{name}/runs.csv").is_file()
         told = capsys.readouterr().err
         assert f"results go to results/{name}\n" in told or name == "s"
