@@ -16,8 +16,7 @@ from budgetrun.config.schema import RunSpec
 class RunKind(ABC):
     """Runs that see all examples at once; each has its own job. All algorithms of a config are of one kind.
 
-    Attributes
-    ----------
+    Attributes:
     name : str
         Name of an algorithm of this kind in messages; manifests have a key of this name.
     quantities : tuple of str

@@ -22,8 +22,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constan
 class ValueType:
     """The type of a key's value, as an annotation that pydantic understands.
 
-    Parameters
-    ----------
+    Parameters:
     annotation : type
         E.g. ``Annotated[int, pydantic.Field(ge=1)]``.
     required : bool
@@ -210,8 +209,7 @@ class TooManyProblems(Exception):
 class Checker:
     """Checks the values of one document and collects what is wrong.
 
-    Attributes
-    ----------
+    Attributes:
     folder : Path
         The folder of the document, where the files that it names are.
     problems : list of Problem

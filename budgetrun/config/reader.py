@@ -47,17 +47,13 @@ _MAPPING = ValueType(dict[str, Any] | None, required=False)
 def load(path_or_name: str | Path, profile: str = "full") -> Config:
     """Read and check a config.
 
-    Parameters
-    ----------
+    Parameters:
     path_or_name : str or Path
         A file, or the name of a config that comes with budgetrun, such as ``quickstart``.
     profile : str
         Which of the config's profiles to apply; ``full`` for none.
 
-    Raises
-    ------
-    InputError
-        No such config or profile, or the config is wrong: one line per problem, in the order of the file.
+    Raises InputError: no such config or profile, or the config is wrong: one line per problem, in the order of the file.
     """
     path = find(str(path_or_name))
     if path.suffix not in (".yaml", ".yml") and not _is_mapping(path):
@@ -87,10 +83,7 @@ def list_configs() -> list[tuple[str, str]]:
 def read(text: str, path: Path, told: Callable[[Mistake], str] | None = None) -> Config:
     """Return the config in a YAML text; ``path`` is its file, as typed, which messages name unless ``told`` words them.
 
-    Raises
-    ------
-    InputError
-        One line per problem.
+    Raises InputError: one line per problem.
     """
     document = parse(text)
     checker = Checker(document, path.parent)

@@ -102,8 +102,7 @@ class KernelSpec(_Spec):
     def each(self, median: float | None = None) -> list[tuple[KernelSpec, dict[str, Any]]]:
         """Return a kernel for each combination of values, with these as typed.
 
-        Parameters
-        ----------
+        Parameters:
         median : float or None
             The value that `AUTO` stands for; None leaves it.
         """
@@ -283,8 +282,7 @@ class AlgorithmSpec(_Spec):
 
         With seeds by repetition, only the first repetition's is yielded.
 
-        Parameters
-        ----------
+        Parameters:
         source : AlgorithmSpec or None
             The algorithm that the budget is a fraction of: each of its settings gives its own budgets.
         """
@@ -566,8 +564,7 @@ class Config(_Spec):
     def expand(self, dataset: str | None = None, median: float | None = None) -> Iterator[RunSpec]:
         """Yield all runs on one stream, in the order of the config: kernels vary slowest.
 
-        Parameters
-        ----------
+        Parameters:
         dataset : str or None
             The label of a dataset; None for the first one.
         median : float or None

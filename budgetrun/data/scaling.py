@@ -161,12 +161,10 @@ class Running:
     values are divided by the standard deviations, but the mean is not subtracted. However rows are divided into
     matrices, results are bit-identical. The time is that of reading the values a few times.
 
-    Parameters
-    ----------
+    Parameters:
     n_features : int, >= 0
 
-    Attributes
-    ----------
+    Attributes:
     n_rows : int
         The rows so far.
     stored : ndarray, shape (n_features,), int64
@@ -174,9 +172,8 @@ class Running:
     mean, squares : ndarray, shape (n_features,), float64
         The mean of the values of each column, or of its stored values, and the sum of their squared distances from it.
 
-    References
-    ----------
-    Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), Stanford STAN-CS-79-773, eq. (2.1).
+    References: Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), Stanford
+    STAN-CS-79-773, eq. (2.1).
     """
 
     def __init__(self, n_features: int) -> None:

@@ -38,8 +38,7 @@ class Session:
 
     Its *players* are the learners, then the selections.
 
-    Parameters
-    ----------
+    Parameters:
     learners : sequence of (Kernel, Learner)
         All of the same problem. Learners with equal kernels share kernel values.
     selections : sequence of Selection
@@ -144,8 +143,7 @@ class Session:
     ) -> None:
         """Play a stream, or the rest of it.
 
-        Parameters
-        ----------
+        Parameters:
         chunks : iterable of (X, labels)
             In order: examples, shape (b, d), and labels, shape (n_rows, b), as `Group.feed` takes them.
         scaled : callable
@@ -278,8 +276,7 @@ class Curve:
     If the number of rounds is known, these rounds are its `checkpoints`; otherwise eight per decade, and 50 to 100
     equally spaced ones.
 
-    Parameters
-    ----------
+    Parameters:
     n_learners : int, >= 0
         The first players, which have metrics.
     metrics : sequence of str

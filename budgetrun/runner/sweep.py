@@ -45,12 +45,9 @@ _SHARE_OF_REWRITING = 0.03
 
 
 def sweep(config: Config, options: Options) -> int:
-    """Run every run of a config that its results folder lacks.
+    """Run every run of a config that its results folder lacks; return the exit code.
 
-    Returns
-    -------
-    int
-        0; 1 if a run failed or a dataset is missing; 130 if interrupted. The results folder is consistent in any case.
+    It is 0; 1 if a run failed or a dataset is missing; 130 if interrupted. The folder is consistent in any case.
 
     Raises InputError: the config or ``only`` does not fit the data, or the results folder cannot be used.
     """
