@@ -53,7 +53,7 @@ def load(path_or_name: str | Path, profile: str = "full") -> Config:
     profile : str
         Which of the config's profiles to apply; ``full`` for none.
 
-    Raises InputError: no such config or profile, or the config is wrong: one line per problem, in the order of the file.
+    Raises InputError: no such config or profile, or the config is wrong: a line per problem, in the order of the file.
     """
     path = find(str(path_or_name))
     if path.suffix not in (".yaml", ".yml") and not _is_mapping(path):
