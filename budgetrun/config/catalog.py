@@ -45,12 +45,12 @@ def _algorithms() -> Iterator[tuple[str, Any]]:
 def lines(what: str) -> list[tuple[str, str]]:
     """Return the name and the first line of each algorithm or kernel."""
     known = kernels.registry().items() if what == "kernels" else _algorithms()
-    found = [(name, cls.__doc__.partition("\n")[0]) for name, cls in known]
+    found = [(name, (cls.__doc__ or "").partition("\n")[0]) for name, cls in known]
     return found if what == "kernels" else [*found, (f"NAME({ONE_VS_REST})", _ONE_VS_REST)]
 
 
 def _page(title: str, cls: Any) -> str:
-    page_of = sections(cls.__doc__)
+    page_of = sections(cls.__doc__ or "")
     of_kernel = issubclass(cls, kernels.Kernel)
     told = _told(page_of.get("Parameters", ""))
     if of_kernel and "gamma" in parameters(cls) and cls.of_distance:

@@ -6,14 +6,16 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import is_file
 from budgetrun.base.problem import problem_of
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
@@ -25,11 +27,6 @@ from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
 from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from budgetrun.config.schema import DatasetSpec
 
 
 @dataclass(frozen=True, kw_only=True)

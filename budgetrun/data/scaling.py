@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.kernels import compiling
 from budgetrun.kernels.kinds import IntegerRows, Matrix, Rows, floats, whole_squares
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Dense = NDArray[np.float64]
 M = TypeVar("M", "Dense", "csr_array")

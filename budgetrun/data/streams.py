@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.problem import problem_of
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files
 from budgetrun.data.cards import Label
 from budgetrun.data.content import clipped, listed
@@ -23,9 +24,6 @@ from budgetrun.data.scaling import scaled
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import check_exact
 from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, floats, stored
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1

@@ -9,19 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from budgetrun.base.problem import Problem, problem_of
 from budgetrun.engine import Group
+from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows, compiling
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.metrics import Errors, Tallies, Tally
-
-if TYPE_CHECKING:
-    from budgetrun.engine.group import Member
-    from budgetrun.kernels.kinds import Matrix
-    from budgetrun.play.selection import Selection
+from budgetrun.play.selection import Selection
 
 # Rounds per block of a stream whose length is known, and at most in one piece of another.
 BLOCK_SIZE, PIECE = 256, 8192

@@ -4,12 +4,10 @@ A sweep corrects the time by what its first jobs take. An algorithm is known by 
 name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +15,10 @@ from budgetrun.base import limits
 from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config import kinds
+from budgetrun.config.schema import Config, DatasetSpec, RunSpec
+from budgetrun.data import StreamInfo
 from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.kernels import Gaussian, compiling
 from budgetrun.kernels.kinds import BYTES, DENSE_FEATURES
@@ -25,13 +26,7 @@ from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.play.session import BLOCK_SIZE
 from budgetrun.runner.identity import algorithm_of, build
-from budgetrun.runner.plan import make_jobs
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, RunSpec
-    from budgetrun.data import StreamInfo
-    from budgetrun.engine.hypotheses import Hypothesis
-    from budgetrun.runner.plan import Job, Options, Plan, Run
+from budgetrun.runner.plan import Job, Options, Plan, Run, make_jobs
 
 # Of one core per second: multiplications and additions of a matrix product, additions of weighted kernel values,
 # updates of a learner, operations of numpy on small arrays.
@@ -141,7 +136,7 @@ _STARTED: dict[tuple[type, int, str], tuple[Learner, Hypothesis]] = {}
 
 def _started(spec: RunSpec, n_classes: int) -> tuple[Learner, Hypothesis]:
     """Return a run's learner, before its first round, and the form that it starts with."""
-    learner = algorithm_of(spec)
+    learner: Any = algorithm_of(spec)
     key = learner, n_classes, repr(spec.parameters)
     if key not in _STARTED:
         # Any budget that the other parameters go with will do.

@@ -5,23 +5,18 @@ files, so code can be moved, renamed and documented without making finished runs
 fail if an outcome changes and its revision does not.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun import engine
 from budgetrun.config import kinds
-from budgetrun.data import STREAM_REVISION
+from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
+from budgetrun.data import STREAM_REVISION, StreamInfo
+from budgetrun.kernels import Kernel
 from budgetrun.learners import find
 from budgetrun.play import selection
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
-    from budgetrun.data import StreamInfo
-    from budgetrun.kernels import Kernel
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1

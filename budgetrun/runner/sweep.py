@@ -1,7 +1,5 @@
 """A sweep: it makes the missing runs of a results folder, and survives failures of workers, disk and terminal."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import deque
@@ -9,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun.base import limits
 from budgetrun.base.errors import CannotWriteError, InputError, counted, say
 from budgetrun.base.files import CANNOT_WRITE
+from budgetrun.config.schema import Config
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
@@ -34,9 +33,6 @@ from budgetrun.runner.plan import (
     with_budgets,
 )
 from budgetrun.runner.progress import Progress
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config
 
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10

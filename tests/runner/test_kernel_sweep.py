@@ -21,7 +21,7 @@ from budgetrun.kernels.kinds import as_whole
 from budgetrun.learners import BASES
 from budgetrun.learners import registry as learners
 from budgetrun.papers import solvers
-from budgetrun.papers.bounds import write_bounds
+from budgetrun.papers.bounds.report import write_bounds
 from budgetrun.results.report import Report
 from budgetrun.runner.plan import make_jobs, make_plan, select
 

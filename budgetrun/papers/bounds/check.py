@@ -1,32 +1,26 @@
 """Check the runs of a results folder: both sides of each bound on each of them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.problem import problem_of
 from budgetrun.config.schema import DatasetSpec, SelectSpec
-from budgetrun.data import open_stream, stream_info
+from budgetrun.data import Stream, open_stream, stream_info
 from budgetrun.kernels import Kernel, squares
 from budgetrun.learners import find
 from budgetrun.papers import solvers, theory
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.play import selection
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from budgetrun.data import Stream
-    from budgetrun.results.store.read import Results
+from budgetrun.results.store.read import Results
 
 # A bound on an expectation is violated if the lower end of the mean's interval with this confidence is above it.
 CONFIDENCE = 0.999
@@ -91,7 +85,7 @@ class Checked:
 
 
 def check(results: Results, data_dir: Path | None, streams: int | None) -> Checked:
-    """Evaluate the bounds on the runs of a results folder; see `budgetrun.papers.bounds.write_bounds`."""
+    """Evaluate the bounds on the runs of a results folder; see `budgetrun.papers.bounds.report.write_bounds`."""
     config = results.config
     checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}

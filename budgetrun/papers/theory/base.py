@@ -1,22 +1,18 @@
 """Base of the mistake bounds: conditions, a right-hand side, and the search for its best competitor."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.params import Task
 from budgetrun.papers.theory.competitors import Competitor, Competitors
 from budgetrun.papers.theory.competitors import Floats as Floats
-
-if TYPE_CHECKING:
-    from budgetrun.base.params import Task
 
 Counted = Literal["mistakes", "expected mistakes", "halvings", "updates"]
 # Names and variants of learners.
