@@ -19,6 +19,7 @@ from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all,
 from budgetrun.config.problems import (
     MOST_PROBLEMS,
     Checker,
+    FileName,
     Labels,
     TooManyProblems,
     Values,
@@ -30,9 +31,8 @@ from budgetrun.config.problems import (
     value_types,
 )
 from budgetrun.config.report import ReportReader
-from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, KernelSpec, Profile
-from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.config.yaml import Problem as Mistake
+from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, KernelSpec, Profile
+from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel

@@ -15,7 +15,6 @@ from budgetrun.config import kinds
 from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
 from budgetrun.data import STREAM_REVISION, StreamInfo
 from budgetrun.kernels import Kernel
-from budgetrun.learners import find
 from budgetrun.play import selection
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
@@ -31,10 +30,11 @@ _OWN_KEYS = {"label_column", "missing"}
 
 
 def algorithm_of(spec: RunSpec) -> type[Any]:
-    """Return the class of a run's algorithm: that of a learner, or one of the run's kind."""
+    """Return the class of a run's algorithm: that of a learner, or one of the run's kind, if a plug-in provides it."""
     if spec.kind:
-        return kinds.find(spec.kind).algorithms()[spec.name]
-    return find(spec.name, spec.variant, spec.task)
+        kinds.find(spec.kind)
+    found: type[Any] = kinds.class_of(spec.name, spec.variant, spec.task)
+    return found
 
 
 def build(spec: RunSpec) -> Any:
