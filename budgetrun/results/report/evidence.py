@@ -22,7 +22,7 @@ from budgetrun.results.report.numbers import (
     Measured,
     Measurements,
     Place,
-    Published,
+    PublishedNumbers,
     measure,
     with_budgets,
 )  # fmt: skip
@@ -167,7 +167,7 @@ class Evidence:
         results, number = self.results(str(spec.results)), None
         for table in results.tables:
             if table.name == spec.published:
-                numbers, quantity = Published.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
+                numbers, quantity = PublishedNumbers.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
                 # A number is published for the setting that was chosen, which it does not name.
                 number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
                 if number and spec.statistic == "tolerance" and table.tolerance is not None:
