@@ -276,29 +276,14 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     known = card(spec.name) if spec.path is None else None
     where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"
-
-    def refuse(key: str, instead: str) -> None:
-        belongs, has = ("a card", "'path'") if known is None else ("'path'", "a card")
-        raise InputError(f"{where}: '{key}' belongs to a dataset with {belongs}, not to one with {has}; {instead}")
-
-    for key, parts in (("parts", spec.parts), ("test", spec.test)):
-        if parts is not None and known is None:
-            refuse(key, "remove it" if key == "parts" else "name the file of the test set with 'test_path'")
-        if parts is not None and is_generated:
-            raise InputError(f"{where}: a generated dataset has no parts; remove '{key}'")
-    if spec.test_path is not None and known is not None:
-        refuse("test_path", "remove it" if is_generated else "name the card's parts to test on with 'test'")
-    for key in ("label_column", "missing"):
-        if known is not None and key in spec.model_fields_set:
-            refuse(key, "remove it")
+    # The reader of configs refuses the others.
+    if spec.parts is not None and known is None:
+        raise InputError(f"{where}: 'parts' belongs to a dataset with a card, not to one with 'path'; remove it")
+    if spec.parts is not None and is_generated:
+        raise InputError(f"{where}: a generated dataset has no parts; remove 'parts'")
     if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
-    if not (problem := problem_of(spec.task)).of_signs:
-        tested = spec.has_test and not problem.of_classes
-        for key, given in (("noise", spec.noise), ("balanced", spec.balanced), ("test", tested)):
-            if given:
-                raise InputError(f"{where}: '{key}' does not go with 'task: {spec.task}'; remove one of them")
-    elif known is not None and known.numbers:
+    if known is not None and known.numbers and problem_of(spec.task).of_signs:
         raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
     if known is None:
         assert spec.path is not None
