@@ -172,7 +172,7 @@ class Evidence:
                 number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
                 if number and spec.statistic == "tolerance" and table.tolerance is not None:
                     return Number(table.tolerance, f"{100 * table.tolerance:g}%")
-                value = number and (number.value if spec.statistic == "mean" else number.sd)
+                value = getattr(number, "value" if spec.statistic == "mean" else "sd", None)
                 if value is not None:
                     return Number(value, quantity.write_published(value) + quantity.unit)
         noun = "deviation" if number else "number"
