@@ -45,7 +45,27 @@ import yaml
 
 TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "mutation"
-TESTS = ["tests/engine", "tests/learners", "tests/papers", "tests/play"]
+# The tests of each part of the package: those that may kill a mutant in it.
+TESTS = {
+    "__init__.py": ["tests/test_import.py", "tests/test_stub.py"],
+    "__main__.py": ["tests/test_cli.py", "tests/test_import.py", "tests/runner/test_interrupts.py"],
+    "base": ["tests/base", "tests/config", "tests/learners", "tests/test_files.py", "tests/test_state.py"],
+    "cli.py": ["tests/test_cli.py", "tests/runner", "tests/test_results.py"],
+    "config": ["tests/config", "tests/runner/test_plan.py", "tests/results/report"],
+    "data": ["tests/data", "tests/hostile/test_readers.py", "tests/runner/live"],
+    "engine": ["tests/engine", "tests/learners", "tests/test_state.py"],
+    "estimators": ["tests/test_estimators.py", "tests/test_regressors.py", "tests/test_multitask.py"]
+    + ["tests/test_predict.py", "tests/play/test_selection_estimator.py"],
+    "kernels": ["tests/engine", "tests/learners", "tests/config", "tests/test_multitask.py"],
+    "learners": ["tests/engine", "tests/learners"],
+    "papers": ["tests/papers", "tests/config/test_claims.py", "tests/results/report/test_verdicts.py"],
+    "play": ["tests/play", "tests/engine", "tests/runner/test_metrics.py", "tests/runner/live"],
+    "results": ["tests/results", "tests/test_results.py", "tests/hostile/test_fuzz_results.py"]
+    + ["tests/hostile/test_store_faults.py"],
+    "river.py": ["tests/test_river.py", "tests/play/test_selection_river.py"],
+    "runner": ["tests/runner", "tests/test_cli.py"],
+    "state.py": ["tests/test_state.py", "tests/old", "tests/hostile/test_fuzz_states.py"],
+}
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
 _MOST_BYTES = 6 * 2**30
 
@@ -304,6 +324,12 @@ class Chosen:
         signal.setitimer(signal.ITIMER_PROF, 10 * self.seconds[item.nodeid] + 30)
 
 
+def tests_of(names: list[str]) -> list[str]:
+    """Return the tests of the parts of the package that these files are in; a file within a folder goes without it."""
+    found = {path for name in names for path in TESTS[Path(name).parts[1]]}
+    return sorted(path for path in found if not any(str(parent) in found for parent in Path(path).parents))
+
+
 def workspace(folder: Path) -> Path:
     """Make a copy of the checkout to change."""
     for name in ("budgetrun", "tests"):
@@ -512,7 +538,7 @@ def main() -> int:
     """Try mutants; return 1 if one of them survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paths", nargs="+", help="files and folders of the package")
-    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="the tests that may kill")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="the tests that may kill; default: those of the parts")
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0, help="for the draw")
     parser.add_argument("--survivors", action="store_true", help="try only those recorded as survivors")
@@ -549,7 +575,7 @@ def main() -> int:
             __import__(library)
     with tempfile.TemporaryDirectory(prefix="mutate-") as temporary:
         folders = [workspace(Path(temporary).resolve() / str(i)) for i in range(given.jobs)]
-        covered = measure(folders[0], given.tests)
+        covered = measure(folders[0], given.tests or tests_of(names))
         print(f"{len(covered[0]):,} tests take {sum(covered[0].values()):.0f} s", flush=True)
         # Bytecode and compiled loops for the others.
         for other in folders[1:]:

@@ -19,9 +19,7 @@ from budgetrun.kernels.kinds import KINDS
 from budgetrun.papers import solvers
 from budgetrun.runner import estimate
 from budgetrun.runner.estimate import CALLS, VALUE_SECONDS, job_bytes, job_seconds
-from budgetrun.runner.plan import Options, Run, make_plan, sources, with_budgets
-from budgetrun.runner.status import describe
-from budgetrun.runner.sweep import sweep
+from budgetrun.runner.plan import Run, make_plan, sources, with_budgets
 
 DENSE = StreamInfo(20_000, 500, None, ["-"], "")
 SPARSE = StreamInfo(20_000, 500, 12.0, ["-"], "", kind="bits")
@@ -178,12 +176,3 @@ def test_reading_a_table_takes_memory_of_its_own(tmp_path):
         needed.append(job_bytes(runs, info))
     # Measured for CSV, JSON lines and Parquet: 85 to 120 MB more than for the same numbers in an .npz.
     assert 80e6 < needed[0] - needed[1] < 130e6
-
-
-def test_a_dry_run_adds_up(tmp_path):
-    options = Options(results=tmp_path / "results", jobs=2)
-    loaded = config_module.load(config(tmp_path))
-    said = describe(loaded, options)
-    assert said.splitlines()[-1].startswith("  estimate: about ")
-    sweep(loaded, Options(results=tmp_path / "results"))
-    assert "estimate" not in describe(loaded, options)

@@ -168,12 +168,6 @@ def test_dcd_does_not_stop_because_a_lower_tolerance_made_no_more_passes(monkeyp
     assert (found.epochs, found.converged) == (7, True)
 
 
-def test_dcd_says_that_it_ran_out_of_passes():
-    X, y = blobs()
-    found = DCD(tolerance=1e-9, max_iterations=3).solve(X, y, Linear())
-    assert (found.converged, found.note) == (False, "stopped at its limit of 3 passes")
-
-
 @pytest.mark.parametrize("at_once", [1, 4096])
 @pytest.mark.parametrize("length", [1, 20, 1e5])
 @pytest.mark.parametrize("form", ["dense", "sparse", "binary"])
@@ -255,16 +249,13 @@ def test_pegasos_says_that_it_took_fewer_steps_than_its_accuracy_asks_for():
     assert (enough.converged, enough.note, enough.steps) == (True, "", 3000)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "stopped"),
-    [
-        ("mpu", {"max_epochs": 3}, "stopped at its limit of 3 epochs"),
-        ("dcd", {"max_iterations": 5}, "stopped at its limit of 5 passes"),
-        ("svm_perf", {"max_planes": 2}, "stopped at its limit of 2 planes"),
-        ("pegasos", {"iterations": 9}, "stopped at its limit of 9 steps, of the 300,000 that its accuracy asks for"),
-        ("pegasos", {"accuracy": 0.1}, "took the 300 steps that its accuracy asks for"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "stopped"), [
+    ("mpu", {"max_epochs": 3}, "stopped at its limit of 3 epochs"),
+    ("dcd", {"max_iterations": 5}, "stopped at its limit of 5 passes"),
+    ("svm_perf", {"max_planes": 2}, "stopped at its limit of 2 planes"),
+    ("pegasos", {"iterations": 9}, "stopped at its limit of 9 steps, of the 300,000 that its accuracy asks for"),
+    ("pegasos", {"accuracy": 0.1}, "took the 300 steps that its accuracy asks for"),
+])  # fmt: skip
 def test_long_examples_are_told(name, given, stopped):
     X, y = blobs()
     X *= 1000 / np.sqrt((X**2).sum(axis=1).max())
