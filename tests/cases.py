@@ -9,6 +9,11 @@ import reference
 from reference import kernel_expansion
 
 from budgetrun import kernels
+from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion
+from budgetrun.engine.hypotheses.embedded import Embedded
+from budgetrun.engine.hypotheses.features import OfFeatures
+from budgetrun.engine.hypotheses.mixture import Mixture
+from budgetrun.engine.hypotheses.projected import Spanned
 
 # What learners of two classes, and of several, learn.
 TASKS = "binary", "multiclass"
@@ -105,6 +110,8 @@ def beginning(X, y, T):
     return X[:n], y[:n]
 
 
+# Forms whose scores are products that a library for linear algebra computes: their last digits are not promised.
+OF_PRODUCTS = (Spanned, OfFeatures, Embedded, AbsorbingExpansion, Mixture)
 STREAMS = {"random": random_stream, "duplicated": duplicated_stream, "tied": tied_stream, "far": far_stream}
 # Kernels, and the same as functions for the references.
 KERNELS = {

@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from cases import EXHAUSTIVE, all_cases, firsts, one_of_each_form, paired, random_stream
+from cases import EXHAUSTIVE, OF_PRODUCTS, all_cases, firsts, one_of_each_form, paired, random_stream
 from hypothesis import Phase, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
@@ -26,12 +26,7 @@ from threadpoolctl import threadpool_info
 import budgetrun
 from budgetrun import learners
 from budgetrun.base.errors import InputError
-from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion
-from budgetrun.engine.hypotheses.embedded import Embedded
-from budgetrun.engine.hypotheses.features import OfFeatures
-from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.engine.hypotheses.points import Points
-from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.estimators import CLASSIFIERS, base
 from budgetrun.kernels.spans import SpannedFunction
 from budgetrun.state import save_state
@@ -320,10 +315,6 @@ FORMS = {
     "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS),
     "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
 }
-
-
-# Block sizes change the rounding of products that a library for linear algebra computes.
-OF_PRODUCTS = (Spanned, OfFeatures, Embedded, AbsorbingExpansion, Mixture)
 
 
 def facts(model, points):

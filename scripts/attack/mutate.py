@@ -45,26 +45,24 @@ import yaml
 
 TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "mutation"
-# The tests of each part of the package: those that may kill a mutant in it.
+# The tests that may kill a mutant, by the part of the package that it is in.
 TESTS = {
-    "__init__.py": ["tests/test_import.py", "tests/test_stub.py"],
-    "__main__.py": ["tests/test_cli.py", "tests/test_import.py", "tests/runner/test_interrupts.py"],
-    "base": ["tests/base", "tests/config", "tests/learners", "tests/test_files.py", "tests/test_state.py"],
-    "cli.py": ["tests/test_cli.py", "tests/runner", "tests/test_results.py"],
-    "config": ["tests/config", "tests/runner/test_plan.py", "tests/results/report"],
-    "data": ["tests/data", "tests/hostile/test_readers.py", "tests/runner/live"],
-    "engine": ["tests/engine", "tests/learners", "tests/test_state.py"],
-    "estimators": ["tests/test_estimators.py", "tests/test_regressors.py", "tests/test_multitask.py"]
-    + ["tests/test_predict.py", "tests/play/test_selection_estimator.py"],
-    "kernels": ["tests/engine", "tests/learners", "tests/config", "tests/test_multitask.py"],
-    "learners": ["tests/engine", "tests/learners"],
-    "papers": ["tests/papers", "tests/config/test_claims.py", "tests/results/report/test_verdicts.py"],
-    "play": ["tests/play", "tests/engine", "tests/runner/test_metrics.py", "tests/runner/live"],
-    "results": ["tests/results", "tests/test_results.py", "tests/hostile/test_fuzz_results.py"]
-    + ["tests/hostile/test_store_faults.py"],
-    "river.py": ["tests/test_river.py", "tests/play/test_selection_river.py"],
-    "runner": ["tests/runner", "tests/test_cli.py"],
-    "state.py": ["tests/test_state.py", "tests/old", "tests/hostile/test_fuzz_states.py"],
+    "__init__.py": "test_import.py test_stub.py",
+    "__main__.py": "test_cli.py test_import.py runner/test_interrupts.py",
+    "base": "base config learners test_files.py test_state.py",
+    "cli.py": "test_cli.py test_results.py runner/test_sweep.py",
+    "config": "config runner/test_plan.py results/report",
+    "data": "data hostile/test_readers.py",
+    "engine": "engine learners test_estimators.py",
+    "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py play",
+    "kernels": "engine learners test_multitask.py",
+    "learners": "engine learners",
+    "papers": "papers config/test_claims.py results/report/test_verdicts.py",
+    "play": "play engine runner/test_metrics.py runner/live",
+    "results": "results test_results.py base hostile/test_fuzz_results.py hostile/test_store_faults.py",
+    "river.py": "test_river.py play/test_selection_river.py",
+    "runner": "runner test_cli.py",
+    "state.py": "test_state.py old hostile/test_fuzz_states.py",
 }
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
 _MOST_BYTES = 6 * 2**30
@@ -326,7 +324,7 @@ class Chosen:
 
 def tests_of(names: list[str]) -> list[str]:
     """Return the tests of the parts of the package that these files are in; a file within a folder goes without it."""
-    found = {path for name in names for path in TESTS[Path(name).parts[1]]}
+    found = {f"tests/{path}" for name in names for path in TESTS[Path(name).parts[1]].split()}
     return sorted(path for path in found if not any(str(parent) in found for parent in Path(path).parents))
 
 
@@ -538,7 +536,7 @@ def main() -> int:
     """Try mutants; return 1 if one of them survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paths", nargs="+", help="files and folders of the package")
-    parser.add_argument("--tests", nargs="+", metavar="PATH", help="the tests that may kill; default: those of the parts")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="the tests that may kill; default: see TESTS")
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0, help="for the draw")
     parser.add_argument("--survivors", action="store_true", help="try only those recorded as survivors")

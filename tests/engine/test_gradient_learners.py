@@ -14,6 +14,7 @@ from reference import nogd
 from reference.kernel_expansion import gaussian
 
 from budgetrun.engine import Group, run
+from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.features import RandomFeatures
 from budgetrun.learners import find
@@ -87,6 +88,19 @@ def test_nogd_as_the_program_of_2024_reads_it(block_size, stream):
     np.testing.assert_allclose(np.concatenate(scores), trace.scores, atol=1e-9)
     right = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4)
     assert np.abs(np.subtract(trace.scores, right.scores)).max() > 0.1
+
+
+@pytest.mark.parametrize(("second", "equal"), [(9.5, True), (8.5, False)])
+def test_eigenvectors_are_canonical_within_the_rounding_of_the_largest_value(second, equal):
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    turned = vectors @ np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, -1]])
+    one, other = (canonical(np.array([10.0, second, 1.0]), given, 0.1, 3) for given in (vectors, turned))
+    assert np.allclose(one, other) == equal
+    for found, given in ((one, vectors), (other, turned)):
+        np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
+        alone = slice(2, 3) if equal else slice(3)
+        largest = np.abs(given).argmax(axis=0)
+        np.testing.assert_allclose(found[:, alone], (given * np.sign(given[largest, range(3)]))[:, alone], atol=1e-12)
 
 
 def played_by_the_program_of_2024(stream):

@@ -109,11 +109,21 @@ def test_by_what_is_published_of_another_quantity(tmp_path):
     assert decided == {"ahpatron": ("margin_updates", 190.0), "fogd": ("online_error", None)}
 
 
-@pytest.mark.parametrize(("budget", "found"), [(40, 190.0), (41, None), (None, 190.0)])
-def test_what_is_published_is_of_this_budget_or_of_none(tmp_path, budget, found):
+@pytest.mark.parametrize(("more", "found"), [
+    ({"budget": 40}, 190.0), ({"budget": 41}, None), ({"budget": None}, 190.0), ({"setting": "epsilon=0.7"}, 190.0),
+    ({"budget": 40, "setting": "epsilon=0.7"}, 190.0),
+])  # fmt: skip
+def test_what_is_published_is_of_this_budget_or_of_none_and_of_any_setting(tmp_path, more, found):
     choose = {"by": "printed", "quantity": "margin_updates", "expected": "x.csv"}
-    table = made(tmp_path, {"choose": choose}, chosen_by=[PUBLISHED[0] | {"budget": budget}])
+    table = made(tmp_path, {"choose": choose}, chosen_by=[PUBLISHED[0] | more])
     assert {c.published for c in table.candidates if c.place.label == "ahpatron"} == {found}
+    # Budgets that are the same on all datasets.
+    budgets = [{"name": "ahpatron", "label": "ahpatron", "budget": [40], "parameters": {"epsilon": EPSILONS}}]
+    runs = [row for row in rows() if row["label"] == "ahpatron"]
+    report = {"tables": [{"name": "t", "choose": choose}]}
+    by = {"choose_expected": {"t": [PUBLISHED[0] | more]}}
+    table = table_of(build(tmp_path / "plain", runs, report=report, algorithms=budgets, **by))
+    assert {c.published for c in table.candidates} == {found}
 
 
 def test_other_quantities_of_what_was_chosen(tmp_path):
