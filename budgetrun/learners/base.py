@@ -16,7 +16,7 @@ from budgetrun.kernels.compiling import Compilable
 from budgetrun.learners.page import complete
 
 # The value of `Learner.revised` if only outcomes with kernels other than k(x, x) = 1 have changed, once.
-SCALED: Mapping[tuple[str, Any], int] = {("kernel", name): 2 for name in ("linear", "multitask", "polynomial")}
+RESCALED: Mapping[tuple[str, Any], int] = {("kernel", name): 2 for name in ("linear", "multitask", "polynomial")}
 
 
 class Learner(Compilable, ABC):

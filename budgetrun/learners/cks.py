@@ -8,7 +8,7 @@ from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import SCALED, BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 
 
 class CKS(Budgeted, BinaryLearner):
@@ -30,7 +30,7 @@ class CKS(Budgeted, BinaryLearner):
 
     name = "cks"
     title = "CKS"
-    revised = SCALED
+    revised = RESCALED
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:

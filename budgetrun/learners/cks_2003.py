@@ -4,7 +4,7 @@ from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import SCALED, BinaryLearner
+from budgetrun.learners.base import RESCALED, BinaryLearner
 from budgetrun.learners.cks import margins_without
 
 
@@ -20,7 +20,7 @@ class _CKS2003(BinaryLearner):
     """
 
     name = "cks_2003"
-    revised = SCALED
+    revised = RESCALED
     beta: float
 
     def margins(self, f: Expansion, t: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import SCALED, BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 from budgetrun.learners.steps import into_ball, with_norm
 
 # The number of rounds that the hint averages.
@@ -52,7 +52,7 @@ class POMDR(Budgeted, BinaryLearner):
 
     name = "pomdr"
     title = "POMDR"
-    revised = SCALED
+    revised = RESCALED
     compiled = False
     form = Optimistic
     margin = 1.0

@@ -11,7 +11,7 @@ from budgetrun.engine.hypotheses.pairs import Pairs, Remembering
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_up, count_errors, put
-from budgetrun.learners.base import SCALED, BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 
 
 class TighterPerceptron(Budgeted, BinaryLearner):
@@ -45,7 +45,7 @@ class TighterPerceptron(Budgeted, BinaryLearner):
     name = "tighter"
     title = "Tighter Perceptron"
     added = {"validation": "cache"}
-    revised = SCALED
+    revised = RESCALED
     _pairs: Pairs
 
     def __init__(
