@@ -65,9 +65,9 @@ def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 @compiled_as("count_errors")
-def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limit: float) -> int:
-    """Count where ``scores + factor * row > limit``, which predicts +1, differs from ``positive``, the true label."""
-    return int(np.count_nonzero((scores + factor * row > limit) != positive))
+def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limits: np.ndarray) -> int:
+    """Count where ``scores + factor * row > limits``, which predicts +1, differs from ``positive``, the true label."""
+    return int(np.count_nonzero((scores + factor * row > limits) != positive))
 
 
 @compiled_as("mass")

@@ -56,8 +56,8 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
     if not spec.kind:
         parts += [f"engine {engine.REVISION}", f"{algorithm.form.form} {algorithm.form.revision}"]
-        revised = algorithm.revised.items()
-        parts += [f"{name} {key}={value} {n}" for (key, value), n in revised if spec.parameters.get(key) == value]
+        values, revised = {**spec.parameters, "kernel": kernel.name}, algorithm.revised.items()
+        parts += [f"{name} {key}={value} {n}" for (key, value), n in revised if values.get(key) == value]
         if dataset.has_test:
             parts.append(f"evaluation {EVALUATION_REVISION}")
     return [*parts, f"job {JOB_REVISION}", f"stream {STREAM_REVISION}", *info.readers]

@@ -14,6 +14,9 @@ from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.sums import close_gap, copy, mass, taken
 
+# The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
+ROUNDING, ROUGH = 1e-9, 1e-5
+
 
 class Hypothesis(Compilable, ABC):
     """A function f that a learner changes by verbs, and its scores on the rest of the current block.
@@ -52,7 +55,7 @@ class Hypothesis(Compilable, ABC):
     largest_size : int
         The largest support set after a round.
     rounding : float
-        The tolerance of rules: values that differ by less than this count as equal.
+        The tolerance of rules, in units of the rounding error of what they compare: `ROUNDING`, or `ROUGH`.
     """
 
     form: ClassVar[str]
@@ -69,7 +72,7 @@ class Hypothesis(Compilable, ABC):
         self.updates = 0
         self.acted = np.zeros(0, dtype=bool)
         self.largest_size = 0
-        self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-5
+        self.rounding = ROUNDING if pool.dtype == np.float64 else ROUGH
         self.scores = np.zeros((*shape, 0))
         self._pool = pool
         self._round = 0

@@ -187,10 +187,10 @@ def inner(values, others):
     return result
 
 
-def count_errors(scores, factor, row, positive, limit):
+def count_errors(scores, factor, row, positive, limits):
     errors = 0
     for i in range(len(scores)):
-        errors += (scores[i] + factor * row[i] > limit) != positive[i]
+        errors += (scores[i] + factor * row[i] > limits[i]) != positive[i]
     return errors
 
 
