@@ -435,7 +435,7 @@ def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
 def _pack(X: Matrix, words: np.ndarray) -> bool:
     if compiling.on():
         if isinstance(X, np.ndarray):
-            return bool(compiling.loop("pack")(X, words))
+            return bool(compiling.loop("pack")(np.ascontiguousarray(X), words))
         return bool(compiling.loop("pack_sparse")(X.indptr, X.indices, X.data, words))
     X = X if isinstance(X, np.ndarray) else X.toarray()
     if not ((X == 0) | (X == 1)).all():
