@@ -49,6 +49,13 @@ class Encoded(NamedTuple):
     factors: np.ndarray
 
 
+class Needed(NamedTuple):
+    """Of some slots, those whose values a tile needs: the first of them, a number of them for each tile."""
+
+    slots: np.ndarray
+    counts: np.ndarray
+
+
 class Kind(ABC):
     """Storage for examples of one kind, by slot.
 
@@ -82,8 +89,11 @@ class Kind(ABC):
         self.scaled = _resized(self.scaled, 2, capacity)
 
     @abstractmethod
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
-        """Compute the kernel values of tiles * rounds examples with all slots; ``out``: (tiles, slots, rounds)."""
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
+        """Compute the kernel values of tiles * rounds examples with all slots; ``out``: (tiles, slots, rounds).
+
+        Values that are not ``needed`` may be left as they are; by default, all are.
+        """
 
     @abstractmethod
     def rows(self, slots: np.ndarray) -> Any:
@@ -175,7 +185,7 @@ class Bits(_ByRow):
         self.factor = _common(self.factor, examples.factors)
         self._square = _common(self._square, examples.squares)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         words = np.ascontiguousarray(examples.rows.T)
         factor = _common(self.factor, examples.factors)
         square = _common(self._square, examples.squares)
@@ -184,12 +194,14 @@ class Bits(_ByRow):
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
             if compiling.on():
-                compiling.loop("fill_by_table")(self.stored, words, table, kernel.of_distance, out)
+                fill = compiling.loop("fill_by_table")
+                fill(self.stored, words, table, kernel.of_distance, *needed or _every(out), out)
             else:
                 out[...] = _tiles(table[self._counts(words, kernel.of_distance, out.shape[1])], out)
         elif compiling.on():
             right = np.stack([examples.squares, examples.factors])
-            compiling.loop("fill_bits")(self.stored, words, compiling.prepared(kernel), self.scaled, right, out)
+            fill = compiling.loop("fill_bits")
+            fill(self.stored, words, compiling.prepared(kernel), self.scaled, right, *needed or _every(out), out)
         else:
             products = self._counts(words, False, out.shape[1]).astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
@@ -242,7 +254,7 @@ class Integers(_ByRow):
             return None
         return Encoded(integers, squares * (factors * factors), factors)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         rows = examples.rows
         tiles, used, width = out.shape
         if compiling.on():
@@ -252,7 +264,8 @@ class Integers(_ByRow):
                 paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
             right = np.stack([examples.squares, examples.factors])
             fill = compiling.loop("fill_integers")
-            fill(self.stored, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
+            given = compiling.prepared(kernel), self.scaled, right
+            fill(self.stored, rows, paired, *given, *needed or _every(out), out)
         else:
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
             products = self.stored[:used].astype(np.float64) @ rows.T.astype(np.float64)
@@ -286,7 +299,7 @@ class Floats(Kind):
         super().resize(capacity)
         self.stored = _resized(self.stored, self.n_features, capacity)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         used = out.shape[1]
         if kernel.products == "blas":
             products = self.stored[:, :used].T @ examples.rows.T
@@ -294,7 +307,8 @@ class Floats(Kind):
             return
         columns = np.ascontiguousarray(examples.rows.T)
         if compiling.on():
-            compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
+            fill = compiling.loop("fill_floats")
+            fill(self.stored, columns, compiling.prepared(kernel), *needed or _every(out), out)
             return
         sums = np.zeros((used, columns.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -335,7 +349,7 @@ class Sparse(Kind):
         more = sp.csr_array((capacity - self._rows.shape[0], self.n_features))
         self._rows = sp.vstack([self._rows, more], format="csr")
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         products = (self._rows[: out.shape[1]] @ examples.rows.T.tocsr()).toarray()
         _fill_from(products, kernel, self.scaled, examples, out, "give them as a dense table")
 
@@ -411,6 +425,11 @@ def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Enco
     squares, factors = left[:, :used, None]
     s = scaled(kernel.of_distance, products, squares, right.squares, factors, right.factors)
     return kernel.formula(s, *kernel.numbers)
+
+
+def _every(out: np.ndarray) -> Needed:
+    tiles, used, _ = out.shape
+    return Needed(np.arange(used), np.full(tiles, used))
 
 
 def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:

@@ -29,6 +29,8 @@ class Hypothesis(Compilable, ABC):
         Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
     in_pool : bool
         Whether the support examples are in the pool.
+    needs_values : bool
+        Whether rounds need the pool's kernel values with the block.
     averages : bool
         Whether `score` can always give the mean of the hypotheses of all rounds.
     compiled : bool
@@ -59,6 +61,7 @@ class Hypothesis(Compilable, ABC):
     revision: ClassVar[int] = 1
     averages: ClassVar[bool] = False
     in_pool: ClassVar[bool] = True
+    needs_values: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
     upkeep: int = 1
