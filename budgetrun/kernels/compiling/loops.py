@@ -18,6 +18,8 @@ from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR, TI
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
 _HIGH, _LOW = LOG_2
+# The bits of ROUND - 1022.
+_LEAST_POWER = int(np.float64(ROUND - 1022).view(np.int64))
 
 
 @intrinsic
@@ -57,7 +59,8 @@ def exp_of(x):
 
     def compute(x):
         x = max(x, LEAST)
-        n = (x * LOG2_E + ROUND) - ROUND
+        shifted = x * LOG2_E + ROUND
+        n = shifted - ROUND
         r = (x - n * _HIGH) - n * _LOW
         p = TAYLOR[13] * r + TAYLOR[12]
         p = p * r + TAYLOR[11]
@@ -72,9 +75,10 @@ def exp_of(x):
         p = p * r + TAYLOR[2]
         p = p * r + TAYLOR[1]
         p = p * r + TAYLOR[0]
-        first = max(n, -1022.0)
-        high = _as_float((_as_int(first + ROUND) + 1023) << 52)
-        return p * high * _as_float((_as_int((n - first) + ROUND) + 1023) << 52)
+        # The bits of n are the lowest of `shifted`; the rest is shifted out below.
+        power = _as_int(shifted)
+        first = max(power, _LEAST_POWER)
+        return p * _as_float((first + 1023) << 52) * _as_float(((power - first) + 1023) << 52)
 
     return compute
 
