@@ -319,11 +319,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return self._calibration is not None and getattr(self, "averaged", False)
 
     def _rounds_per_block(self) -> int:
-        if self._predicts_first:
-            return 1
-        # With a small support set, most of the time would go into the kernel values within a large block.
-        budget = self._member.learner.budget
-        return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
+        return 1 if self._predicts_first else 256
 
     def _forget(self) -> None:
         for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration"):

@@ -15,7 +15,11 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
     if compiling.on():
         compiling.loop("add_up")(weights, slots, tile, out)
     else:
-        out[:] = np.add.accumulate(np.concatenate((out[None], weights[:, None] * tile[slots])), axis=0)[-1]
+        # By rows that fit into the cache.
+        for start in range(0, len(slots), 128):
+            terms = weights[start : start + 128, None] * tile[slots[start : start + 128]]
+            terms[0] += out
+            out[:] = np.add.accumulate(terms, axis=0, out=terms)[-1]
 
 
 @compiled_as("add_multiple")

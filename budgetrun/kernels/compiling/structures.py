@@ -40,6 +40,8 @@ from budgetrun.kernels.compiling.loops import OPTIONS
 from budgetrun.kernels.compiling.objects import TYPE, Compilable
 
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
+# numba takes long to find the types of numbers.
+_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64}
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
 # Types by class and fields.
@@ -113,6 +115,8 @@ def _array(dtype: np.dtype, ndim: int) -> types.Type:
 def _type_of(value: Any) -> types.Type | None:
     if isinstance(value, np.ndarray):
         return _array(value.dtype, value.ndim)
+    if type(value) in _NUMBERS and -(2**63) <= value < 2**63:
+        return _NUMBERS[type(value)]
     if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
         return types.unliteral(numba.typeof(value))
     if isinstance(value, Compilable):
