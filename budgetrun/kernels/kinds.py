@@ -183,13 +183,14 @@ class Bits(_ByRow):
         assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
-            if compiling.on():
-                compiling.loop("fill_by_table")(self.stored, words, table, kernel.of_distance, out)
+            if fill := compiling.loop("fill_by_table", self.stored, words, table, kernel.of_distance, out):
+                fill()
             else:
                 out[...] = _tiles(table[self._counts(words, kernel.of_distance, out.shape[1])], out)
-        elif compiling.on():
-            right = np.stack([examples.squares, examples.factors])
-            compiling.loop("fill_bits")(self.stored, words, compiling.prepared(kernel), self.scaled, right, out)
+            return
+        right = np.stack([examples.squares, examples.factors])
+        if fill := compiling.loop("fill_bits", self.stored, words, kernel, self.scaled, right, out):
+            fill()
         else:
             products = self._counts(words, False, out.shape[1]).astype(np.float64)
             out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
@@ -245,14 +246,13 @@ class Integers(_ByRow):
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
         rows = examples.rows
         tiles, used, width = out.shape
-        if compiling.on():
-            paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
-            if width == TILE:
-                pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
-                paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
-            right = np.stack([examples.squares, examples.factors])
-            fill = compiling.loop("fill_integers")
-            fill(self.stored, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
+        paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
+        if width == TILE:
+            pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
+            paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
+        right = np.stack([examples.squares, examples.factors])
+        if fill := compiling.loop("fill_integers", self.stored, rows, paired, kernel, self.scaled, right, out):
+            fill()
         else:
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
             products = self.stored[:used].astype(np.float64) @ rows.T.astype(np.float64)
@@ -293,8 +293,8 @@ class Floats(Kind):
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
         columns = np.ascontiguousarray(examples.rows.T)
-        if compiling.on():
-            compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
+        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, out):
+            fill()
             return
         sums = np.zeros((used, columns.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -399,9 +399,9 @@ def _fill_from(
                 f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
                 f"scale the examples, or {remedy}"
             )
-    if compiling.on():
-        given = np.stack([right.squares, right.factors])
-        compiling.loop("fill_products")(products, compiling.prepared(kernel), left, given, out)
+    given = np.stack([right.squares, right.factors])
+    if fill := compiling.loop("fill_products", products, kernel, left, given, out):
+        fill()
         return
     out[...] = _tiles(_values(kernel, products, left, right), out)
 
@@ -433,10 +433,12 @@ def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pack(X: Matrix, words: np.ndarray) -> bool:
-    if compiling.on():
-        if isinstance(X, np.ndarray):
-            return bool(compiling.loop("pack")(X, words))
-        return bool(compiling.loop("pack_sparse")(X.indptr, X.indices, X.data, words))
+    if isinstance(X, np.ndarray):
+        pack = compiling.loop("pack", X, words)
+    else:
+        pack = compiling.loop("pack_sparse", X.indptr, X.indices, X.data, words)
+    if pack:
+        return bool(pack())
     X = X if isinstance(X, np.ndarray) else X.toarray()
     if not ((X == 0) | (X == 1)).all():
         return False
@@ -446,8 +448,8 @@ def _pack(X: Matrix, words: np.ndarray) -> bool:
 
 
 def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
-    if compiling.on():
-        return bool(compiling.loop("take_whole")(X, integers))
+    if take := compiling.loop("take_whole", X, integers):
+        return bool(take())
     if not ((np.abs(X) <= MOST_WHOLE) & (np.rint(X) == X)).all():
         return False
     integers[:, : X.shape[1]] = X
