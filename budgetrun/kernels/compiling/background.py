@@ -33,8 +33,8 @@ Key = tuple[Any, ...]
 compiled: dict[Key, Callable[..., Any] | None] = {}
 _wanted: dict[Key, None] = {}
 _asked: set[Key] = set()
-# Seconds of interpreted code that are worth a helper, and those that loading takes.
-_STARTS, _LOADS = 0.1, 0.5
+# Seconds that interpreted code must take before it is compiled: loading what is compiled takes as long.
+_PAYS = 0.5
 # Seconds between two looks at the cache, and between two looks of the helper for its parent.
 OFTEN = 0.1
 _spent = _next = 0.0
@@ -77,14 +77,14 @@ def border(seconds: float, to_come: float = 0.0) -> None:
     if not _wanted:
         return
     _spent += seconds
-    if _spent + to_come < _STARTS or time.monotonic() < _next or not _lock.acquire(blocking=False):
+    if _spent + to_come < _PAYS or time.monotonic() < _next or not _lock.acquire(blocking=False):
         return
     try:
         # Where nothing can be written, all is interpreted.
         with suppress(OSError):
             there = [key for key in _wanted if _mark(key).is_file()]
             missing = [key for key in _wanted if key not in there]
-            if _spent + to_come >= _LOADS:
+            if _spent + to_come >= _PAYS:
                 missing += [key for key in there if not _switch(key)]
             _start_helper([key for key in missing if key not in _asked])
     finally:
