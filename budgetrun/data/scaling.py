@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -194,10 +192,10 @@ class Running:
         values = X if isinstance(X, np.ndarray) else X.data
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(X, np.ndarray):
-                _compiled(_scale_dense)(X, self.n_rows, self.mean, self.squares, learn)
+                compiling.call(_scale_dense, X, self.n_rows, self.mean, self.squares, learn)
             else:
                 of = X.data, X.indices, X.indptr, self.n_rows, self.stored, self.mean, self.squares
-                _compiled(_scale_sparse)(*of, learn)
+                compiling.call(_scale_sparse, *of, learn)
         if learn:
             self.n_rows += X.shape[0]
         if not (np.isfinite(self.squares).all() and np.isfinite(values).all()):
@@ -242,9 +240,3 @@ def _scale_sparse(
                 squares[j] += distance * (x - mean[j])
         if learn:
             n_rows += 1
-
-
-@cache
-def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
-    """Return a loop compiled, if code is compiled at all; the results are the same."""
-    return compiling.function(loop) if compiling.on() else loop

@@ -194,16 +194,17 @@ class Bits(_ByRow):
         assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
-            if compiling.on():
-                fill = compiling.loop("fill_by_table")
-                fill(self.stored, words, table, kernel.of_distance, *needed or _every(out), out)
+            given = self.stored, words, table, kernel.of_distance, *needed or _every(out), out
+            if fill := compiling.loop("fill_by_table", *given):
+                fill()
             else:
                 for some in _chunks_of(out):
                     out[:, some] = _tiles(table[self._counts(words, kernel.of_distance, some)], out)
-        elif compiling.on():
-            right = np.stack([examples.squares, examples.factors])
-            fill = compiling.loop("fill_bits")
-            fill(self.stored, words, compiling.prepared(kernel), self.scaled, right, *needed or _every(out), out)
+            return
+        right = np.stack([examples.squares, examples.factors])
+        given = self.stored, words, kernel, self.scaled, right, *needed or _every(out), out
+        if fill := compiling.loop("fill_bits", *given):
+            fill()
         else:
             for some in _chunks_of(out):
                 products = self._counts(words, False, some).astype(np.float64)
@@ -261,15 +262,14 @@ class Integers(_ByRow):
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         rows = examples.rows
         tiles, _, width = out.shape
-        if compiling.on():
-            paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
-            if width == TILE:
-                pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
-                paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
-            right = np.stack([examples.squares, examples.factors])
-            fill = compiling.loop("fill_integers")
-            given = compiling.prepared(kernel), self.scaled, right
-            fill(self.stored, rows, paired, *given, *needed or _every(out), out)
+        paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
+        if width == TILE:
+            pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
+            paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
+        right = np.stack([examples.squares, examples.factors])
+        given = self.stored, rows, paired, kernel, self.scaled, right, *needed or _every(out), out
+        if fill := compiling.loop("fill_integers", *given):
+            fill()
         else:
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
             right = rows.T.astype(np.float64)
@@ -312,9 +312,8 @@ class Floats(Kind):
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
         columns = np.ascontiguousarray(examples.rows.T)
-        if compiling.on():
-            fill = compiling.loop("fill_floats")
-            fill(self.stored, columns, compiling.prepared(kernel), *needed or _every(out), out)
+        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *needed or _every(out), out):
+            fill()
             return
         with np.errstate(over="ignore", invalid="ignore"):
             for some in _chunks_of(out):
@@ -422,9 +421,9 @@ def _fill_from(
                 f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
                 f"scale the examples, or {remedy}"
             )
-    if compiling.on():
-        given = np.stack([right.squares, right.factors])
-        compiling.loop("fill_products")(products, compiling.prepared(kernel), left, given, out)
+    given = np.stack([right.squares, right.factors])
+    if fill := compiling.loop("fill_products", products, kernel, left, given, out):
+        fill()
         return
     for some in _chunks_of(out):
         out[:, some] = _tiles(_values(kernel, products[some], left[:, some], right), out)
@@ -469,10 +468,12 @@ def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pack(X: Matrix, words: np.ndarray) -> bool:
-    if compiling.on():
-        if isinstance(X, np.ndarray):
-            return bool(compiling.loop("pack")(np.ascontiguousarray(X), words))
-        return bool(compiling.loop("pack_sparse")(X.indptr, X.indices, X.data, words))
+    if isinstance(X, np.ndarray):
+        pack = compiling.loop("pack", np.ascontiguousarray(X), words)
+    else:
+        pack = compiling.loop("pack_sparse", X.indptr, X.indices, X.data, words)
+    if pack:
+        return bool(pack())
     X = X if isinstance(X, np.ndarray) else X.toarray()
     if not ((X == 0) | (X == 1)).all():
         return False
@@ -482,8 +483,8 @@ def _pack(X: Matrix, words: np.ndarray) -> bool:
 
 
 def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
-    if compiling.on():
-        return bool(compiling.loop("take_whole")(X, integers))
+    if take := compiling.loop("take_whole", X, integers):
+        return bool(take())
     if not ((np.abs(X) <= MOST_WHOLE) & (np.rint(X) == X)).all():
         return False
     integers[:, : X.shape[1]] = X

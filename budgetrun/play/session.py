@@ -126,11 +126,6 @@ class Session:
         of_groups = [group.members for group in self._groups]
         return [of_groups[group][at] for group, at in self._places]
 
-    def compile(self, X: Rows, labels: np.ndarray) -> None:
-        """Compile what `run` needs, on a few rounds of the stream, with labels of shape (n_rows, b)."""
-        learners = [(group.pool.kernel, member.learner) for group in self._groups for member in group.members]
-        compile_first(learners, self._options, X, labels)
-
     def run(
         self,
         chunks: Iterable[tuple[Rows, np.ndarray]],

@@ -30,7 +30,7 @@ from budgetrun.config import kinds
 from budgetrun.data import Stream, open_stream
 from budgetrun.engine import score
 from budgetrun.engine.group import Member
-from budgetrun.kernels import Rows
+from budgetrun.kernels import Rows, compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options
 from budgetrun.results.store.write import Record, Store, Value, record
@@ -178,7 +178,7 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     wall, cpu = time.perf_counter(), time.process_time()
-    with threadpool_limits(1), limits.memory(settings.memory):
+    with threadpool_limits(1), limits.memory(settings.memory), compiling.first():
         try:
             if source_digest() != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")

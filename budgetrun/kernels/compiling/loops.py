@@ -152,6 +152,14 @@ def take_whole(X: Any, rows: Any) -> bool:
     return True
 
 
+def count_all(words: Any) -> int:
+    """Return the number of ones in packed features."""
+    total = np.uint64(0)
+    for w in range(len(words)):
+        total += count_ones(words[w])
+    return total
+
+
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
 @overload(arithmetic.of_round, jit_options=OPTIONS)
 def _of_round(values, k):
