@@ -40,7 +40,7 @@ def fed(model, X, y, starts, n_classes):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_the_model_is_that_of_the_rows_so_far_with_one_gamma(name, sparse, monkeypatch, tmp_path):
-    monkeypatch.setattr(base, "_ROUNDS", 100)
+    monkeypatch.setattr(base, "_EARLY", 100)
     monkeypatch.setattr("budgetrun.kernels.width.ROUNDS", 100)
     made, n_classes = MODELS[name]
     X, y = stream(n_classes)

@@ -37,7 +37,7 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_rows_with_gaps_are_those_of_a_plain_loop(model, monkeypatch, tmp_path):
-    monkeypatch.setattr(base, "_ROUNDS", 100)
+    monkeypatch.setattr(base, "_EARLY", 100)
     numbers = isinstance(model, budgetrun.KLMS)
     options = {} if numbers else {"classes": [0, 1]}
     expected = copy.deepcopy(model).partial_fit(filled(GAPS), LABELS, **options)

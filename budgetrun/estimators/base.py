@@ -30,7 +30,9 @@ _ROWS = 1024
 # What a first pass may add besides.
 _LATER = ("_early", "gamma_", "_means", "_wide")
 # The rounds that gamma is found from, as in `budgetrun run`.
-_ROUNDS = ROUNDS
+_EARLY = ROUNDS
+# Rounds that the engine is given at a time: it cuts them into blocks.
+_ROUNDS = 16384
 # The threads that use models, by the ids of these.
 _USERS: dict[int, int] = {}
 F = TypeVar("F", bound=Callable[..., Any])
@@ -312,10 +314,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _play_early(self, X: Any, labels: np.ndarray, first: bool) -> bool:
         """Play rounds; while gamma is not fixed, all of them again whenever their number has doubled."""
         if self._early is None:
-            return self._play_blocks(X, labels, first)
+            return self._play_rounds(X, labels, first)
         before, early = self.__dict__.copy(), [*self._early, (_in_form(X, self._sparse), labels)]
         n = sum(len(y) for _, y in early)
-        at = _ROUNDS if n >= _ROUNDS else 1 << (n.bit_length() - 1)
+        at = _EARLY if n >= _EARLY else 1 << (n.bit_length() - 1)
         replays = at > self._group.rounds
         try:
             if replays:
@@ -325,8 +327,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 self.gamma_ = found_gamma(self._rule_of_gamma(), X[:at])
                 early = [(X, labels)]
                 self._begin(getattr(self, "classes_", np.empty(0)))
-            self._early = early if at < _ROUNDS else None
-            return self._play_blocks(X, labels, first or replays)
+            self._early = early if at < _EARLY else None
+            return self._play_rounds(X, labels, first or replays)
         except Exception:
             # What was learned before is as it was, unless its own group was fed.
             if not first and (replays or hasattr(self, "_group")):
@@ -334,13 +336,13 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             raise
 
     @_one_thread
-    def _play_blocks(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
-        """Play rounds in blocks, on the engine's general path; return True."""
-        block, before = self._rounds_per_block(), self._group.rounds
+    def _play_rounds(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
+        """Play rounds on the engine's general path; return True."""
+        most, before = self._rounds_per_call(), self._group.rounds
         try:
-            for start in range(0, len(labels), block):
-                rows = _in_form(X[start : start + block], self._sparse)
-                self._fed(rows, labels[start : start + block])
+            for start in range(0, len(labels), most):
+                rows = _in_form(X[start : start + most], self._sparse)
+                self._fed(rows, labels[start : start + most])
         except Exception:
             # What was learned is lost as soon as an update has failed, but not if the first block was refused.
             if first or self._group.rounds > before:
@@ -438,12 +440,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """True if the calibration needs scores that the engine does not compute in its rounds."""
         return self._calibration is not None and getattr(self, "averaged", False)
 
-    def _rounds_per_block(self) -> int:
-        if self._predicts_first:
-            return 1
-        # With a small support set, most of the time would go into the kernel values within a large block.
-        budget = self._member.learner.budget
-        return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
+    def _rounds_per_call(self) -> int:
+        return 1 if self._predicts_first else _ROUNDS
 
     def _forget(self) -> None:
         for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", *_LATER):

@@ -17,6 +17,7 @@ from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, probl
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.config.schema import AUTO
+from budgetrun.config.yaml import Plain
 from budgetrun.data.tables.encode import Missing
 from budgetrun.kernels.width import ROUNDS, median_gamma
 from budgetrun.results.plotting import slug
@@ -160,15 +161,8 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     told = [one_line(text) for text in (f"The settings of: budgetrun run {request.source}", *seen)]
     comments = "".join(f"# {line}\n" for line in told)
     return comments + yaml.dump(
-        config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+        config, Dumper=Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
     )
-
-
-class _Plain(yaml.SafeDumper):
-    """Writes no aliases: a value that occurs twice is written twice."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
 
 
 def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
