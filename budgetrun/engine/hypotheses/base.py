@@ -190,6 +190,10 @@ class Hypothesis(Compilable, ABC):
     def end_block(self) -> None:
         """End the block."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the kernel values of the block out of pickles: they are not needed between blocks."""
+        return super().__getstate__() | {"_tiles": self._tiles[:, :0]}
+
     @abstractmethod
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         """Return f(x) for examples outside the stream.
