@@ -315,7 +315,7 @@ class Group:
         began = time.perf_counter()
         first = self.rounds
         try:
-            self.pool.admit(X)
+            self.pool.admit(X, any(player.f.needs_values for player in self._players))
         except FloatingPointError as error:
             raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
         sum_ahead(self.pool, [player.f for player in self._players])

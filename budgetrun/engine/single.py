@@ -182,6 +182,7 @@ class Examples(Compilable):
     def __init__(self, kind: Any, kernel: Formula) -> None:
         self.stored, self.scaled = kind.stored, kind.scaled
         self.n_features = kind.n_features
+        self.slots, self.counts = np.arange(kind.scaled.shape[1]), np.zeros(1, dtype=np.intp)
         self.kernel = kernel
 
     def square(self, slot: int) -> float:
@@ -205,7 +206,15 @@ class _Bits(Examples):
 
     def fill(self, slot: int, out: np.ndarray) -> None:
         """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
-        fill_by_table(self.stored, self.stored[slot : slot + 1].T, self.table, self.kernel.of_distance, out)
+        fill_by_table(
+            self.stored,
+            self.stored[slot : slot + 1].T,
+            self.table,
+            self.kernel.of_distance,
+            self.slots,
+            self.counts,
+            out,
+        )
 
 
 class _Integers(Examples):
@@ -223,7 +232,8 @@ class _Integers(Examples):
         """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
         paired = np.empty((0, 0, TILE, 2), np.int16)
         given = self.scaled[:, slot : slot + 1]
-        fill_integers(self.stored, self.stored[slot : slot + 1], paired, self.kernel, self.scaled, given, out)
+        rows, self.counts[0] = self.stored[slot : slot + 1], out.shape[1]
+        fill_integers(self.stored, rows, paired, self.kernel, self.scaled, given, self.slots, self.counts, out)
 
 
 class _Floats(Examples):
@@ -238,7 +248,7 @@ class _Floats(Examples):
 
     def fill(self, slot: int, out: np.ndarray) -> None:
         """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
-        fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, out)
+        fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, self.slots, self.counts, out)
 
 
 _OF_KINDS: dict[type[Kind], type[Examples]] = {Bits: _Bits, Integers: _Integers, Floats: _Floats}

@@ -15,7 +15,11 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
     if compiled := compiling.loop("add_up", weights, slots, tile, out):
         compiled()
     else:
-        out[:] = np.add.accumulate(np.concatenate((out[None], weights[:, None] * tile[slots])), axis=0)[-1]
+        # By rows that fit into the cache.
+        for start in range(0, len(slots), 128):
+            terms = weights[start : start + 128, None] * tile[slots[start : start + 128]]
+            terms[0] += out
+            out[:] = np.add.accumulate(terms, axis=0, out=terms)[-1]
 
 
 @compiled_as("add_multiple")
@@ -65,9 +69,9 @@ def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 @compiled_as("count_errors")
-def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limit: float) -> int:
-    """Count where ``scores + factor * row > limit``, which predicts +1, differs from ``positive``, the true label."""
-    return int(np.count_nonzero((scores + factor * row > limit) != positive))
+def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limits: np.ndarray) -> int:
+    """Count where ``scores + factor * row > limits``, which predicts +1, differs from ``positive``, the true label."""
+    return int(np.count_nonzero((scores + factor * row > limits) != positive))
 
 
 @compiled_as("mass")

@@ -95,6 +95,12 @@ class Expansion(Summed):
         return self._own[self._head : self._tail]
 
     @property
+    def term_sizes(self) -> np.ndarray:
+        """A bound on the kernel values of each support example with the others, shape (size,)."""
+        lengths = np.sqrt(self.squares)
+        return lengths * lengths.max()
+
+    @property
     def norm_sq(self) -> float:
         return self._norm_sq
 
@@ -108,10 +114,6 @@ class Expansion(Summed):
     def gram(self) -> np.ndarray:
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
         return self._pool.between(self.slots, self.slots)
-
-    def smallest(self, values: np.ndarray) -> int:
-        """Return the first index of the smallest value; values that differ only by rounding count as equal."""
-        return int(np.argmax(values <= values.min() + self.rounding))
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 

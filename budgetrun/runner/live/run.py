@@ -40,7 +40,7 @@ from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
-    from budgetrun.config.yaml import Problem
+    from budgetrun.config.yaml import Mistake
     from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.kinds import Matrix
@@ -175,7 +175,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     )
 
 
-def _of_option(problem: Problem, request: Request) -> str:
+def _of_option(problem: Mistake, request: Request) -> str:
     """Return what is wrong with the settings of a request, said of its options: there is no config file yet."""
     options = {"algorithms": ("--algorithm", request.algorithms), "select": ("--select", request.select)}
     section, *inside = problem.path or ("",)
