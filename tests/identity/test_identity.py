@@ -43,20 +43,16 @@ def ids(path):
     return {run.run_id: run.spec.name for run in make_plan(config_module.load(path)).runs}
 
 
-@pytest.mark.parametrize(
-    ("part", "changed"),
-    [
-        (find("rbp"), {"rbp"}),
-        (find("forgetron", "self_tuned"), {"forgetron"}),
-        (find("remove_oldest"), {"remove_oldest"}),
-        (kernels.Gaussian, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
-        (kernels.Linear, set()),
-        (find("perceptron").form, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
-        (find("projectron").form, set()),
-        (find("cks"), set()),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
+@pytest.mark.parametrize(("part", "changed"), [
+    (find("rbp"), {"rbp"}),
+    (find("forgetron", "self_tuned"), {"forgetron"}),
+    (find("remove_oldest"), {"remove_oldest"}),
+    (kernels.Gaussian, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
+    (kernels.Linear, set()),
+    (find("perceptron").form, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
+    (find("projectron").form, set()),
+    (find("cks"), set()),
+], ids=lambda value: getattr(value, "__name__", ""))  # fmt: skip
 def test_a_raised_revision_changes_the_ids_of_what_runs_it_alone(tmp_path, monkeypatch, part, changed):
     path = config(tmp_path)
     before = ids(path)

@@ -32,6 +32,8 @@ class Hypothesis(Compilable, ABC):
         Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
     in_pool : bool
         Whether the support examples are in the pool.
+    needs_values : bool
+        Whether rounds need the pool's kernel values with the block.
     averages : bool
         Whether `score` can always give the mean of the hypotheses of all rounds.
     compiled : bool
@@ -62,6 +64,7 @@ class Hypothesis(Compilable, ABC):
     revision: ClassVar[int] = 1
     averages: ClassVar[bool] = False
     in_pool: ClassVar[bool] = True
+    needs_values: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
     upkeep: int = 1
@@ -192,6 +195,10 @@ class Hypothesis(Compilable, ABC):
 
     def end_block(self) -> None:
         """End the block."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the kernel values of the block out of pickles: they are not needed between blocks."""
+        return super().__getstate__() | {"_tiles": self._tiles[:, :0]}
 
     @abstractmethod
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:

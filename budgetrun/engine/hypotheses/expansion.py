@@ -337,12 +337,15 @@ def sum_ahead(pool: Pool, forms: Sequence[Hypothesis]) -> None:
     for f in expansions:
         f._n_known = 0
     ends = np.cumsum([f.size for f in steady])
-    if len(steady) < 2 or ends[-1] < 2 * pool.used or pool.tiles.shape[2] < TILE or not compiling.on():
+    if len(steady) < 2 or ends[-1] < 2 * pool.used or pool.tiles.shape[2] < TILE:
         return
     weights, slots = (np.concatenate(parts) for parts in zip(*((f.coef, f.slots) for f in steady), strict=True))
     sums = np.zeros((len(steady), len(pool.block_slots)))
     chunk = 1 + pool.seen * _CHUNK // pool.used
-    compiling.loop("add_up_together")(weights, slots, ends, pool.rounds, pool.seen, chunk, pool.tiles, sums)
+    given = weights, slots, ends, pool.rounds, pool.seen, chunk, pool.tiles, sums
+    if not (compute := compiling.loop("add_up_together", *given)):
+        return
+    compute()
     for f, known in zip(steady, sums, strict=True):
         f._known, f._n_known = known, f.size
 

@@ -150,8 +150,8 @@ def tables() -> tuple[np.ndarray, np.ndarray]:
     # With k = 0 the heavier point stays as it is, and with k = 1 every h does: m is the limit.
     inside = (k > 0) & (k < 1) & (m > 0) & (m < 1)
     logs = np.where(inside, log(np.where(inside, k, 1.0)), 0.0)
-    search = compiling.function(best_places) if compiling.on() else best_places
-    h = np.where(inside, search(logs, m, 1 - m, TABLE_WIDTH), np.where(k == 1, m, np.rint(m)))
+    searched = compiling.call(best_places, logs, m, 1 - m, TABLE_WIDTH)
+    h = np.where(inside, searched, np.where(k == 1, m, np.rint(m)))
     z = np.where(inside, merged_weight(logs, m, 1 - m, h), np.where(k == 1, 1.0, np.maximum(m, 1 - m)))
     lost = m * m + (1 - m) * (1 - m) + 2 * k * m * (1 - m) - z * z
     return h.reshape(GRID, GRID), lost.reshape(GRID, GRID)
