@@ -369,9 +369,9 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
 
 
 MODELS_WITH_PROBABILITIES = {
-    "rbp": budgetrun.RBP(budget=10, probabilities=True),
-    "float32": budgetrun.PassiveAggressive(dtype="float32", probabilities=True),
-    "averaged": budgetrun.Perceptron(averaged=True, probabilities=True),
+    "rbp": budgetrun.RBP(budget=10, gamma=1.0, probabilities=True),
+    "float32": budgetrun.PassiveAggressive(dtype="float32", gamma=1.0, probabilities=True),
+    "averaged": budgetrun.Perceptron(averaged=True, gamma=1.0, probabilities=True),
     "selecting": budgetrun.SelectingClassifier(budgetrun.RBP(budget=10), grid={"gamma": [0.1, 1]}, probabilities=True),
 }
 

@@ -28,7 +28,7 @@ LAYERS = (
 DEPTH = {room: depth for depth, layer in enumerate(LAYERS) for room in layer}
 SEPARATE = {"cli", "estimators"}
 FOR_ESTIMATORS = {"estimators", "learners", "play", "engine", "state", "config.problems", "kernels", "base"}
-FOR_ESTIMATORS |= {"data.tables", "data.tables.columns"}
+FOR_ESTIMATORS |= {"data.tables", "data.tables.columns", "data.scaling"}
 MOST_AT_THE_TOP = 20
 
 
