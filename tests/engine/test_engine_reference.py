@@ -29,7 +29,7 @@ ONLY_GAUSSIAN = {
     ("bsgd", "lookup_wd"): {"budget": 5},
 }
 # Those whose last hypothesis is tried on other examples.
-FINAL = ("ioks", "oks", "fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons", "raker", "adaraker")
+FINAL = ("ioks", "oks", "fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons", "raker", "adaraker", "logistic")
 WITH_ANY_KERNEL = [case_id for case_id, (*learner, _, _) in CASES.items() if tuple(learner) not in ONLY_GAUSSIAN]
 KERNELS = {
     "gaussian": (kernels.Gaussian(gamma=0.5), kernel_expansion.gaussian(0.5)),
