@@ -801,6 +801,28 @@ class LinearPerceptron(BudgetClassifier):
         probabilities: bool = False,
     ) -> None: ...
 
+class Logistic(BudgetClassifier):
+    """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | None = None,
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        probabilities: bool = False,
+    ) -> None: ...
+
 class MAVPOGS(BudgetClassifier):
     """AVP-OGS with one function per class: steps for the true class and against the rival, projected together."""
 

@@ -1,9 +1,10 @@
 """Online logistic regression: a baseline without a kernel, in the memory of one example."""
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 from budgetrun.base.params import Positive
+from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner
@@ -29,7 +30,7 @@ class OfInputs(Learner):
     optimization", JMLR 12, with the diagonal and without a regulariser.
     """
 
-    form = Linear
+    form: ClassVar[type[Hypothesis]] = Linear
     margin = math.inf
     holds = 0.0
 

@@ -16,6 +16,7 @@ from budgetrun.engine.hypotheses import (
     Projected,
     random_features,
 )
+from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
@@ -89,8 +90,8 @@ class Harness:
             for _ in range(self.rng.integers(5)):
                 act(self)
                 assert_close(f.current, self.f_of(self.X[t : t + 1])[..., 0], **self.close)
-            # Points have their scores summed when they are read.
-            if margin == np.inf and not isinstance(f, Points):
+            # These have their scores summed when they are read.
+            if margin == np.inf and not isinstance(f, Points | Linear):
                 assert_close(f.scores[..., t + 1 :], self.f_of(self.rest), **self.close)
             check(self)
 
@@ -344,6 +345,25 @@ def test_explicit_features():
         h.f_of = lambda X, w=w: make.map.of(X) @ w if len(X) else np.zeros(0)
         h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
         assert seed or steps
+
+
+def test_linear():
+    for seed in range(SEQUENCES):
+        rng, w, squared = np.random.default_rng(seed), np.zeros(4), np.zeros(4)
+
+        def act(h, w=w, squared=squared):
+            z, slope = np.append(1.0, h.x), weight_of(h.rng)
+            if h.rng.random() < 0.5:
+                h.f.step(slope)
+                w += slope * z
+            else:
+                h.f.adapt(slope, 0.3)
+                squared += (slope * z) ** 2
+                w += 0.3 * slope * z / np.sqrt(squared)
+
+        h = Harness(lambda pool: Linear(pool, 1.0), GAUSSIAN, rng)
+        h.f_of = lambda X, w=w: w[0] + X @ w[1:] if len(X) else np.zeros(0)
+        h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
 
 
 def pair(rng, n_classes):

@@ -46,6 +46,7 @@ forgetron(greedy): test=per_round
 forgetron(simplified): step=0.03125, radius=None, regulariser=None
 forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, curvature=0.2, alpha=0.01, C=1.0, seed=0
 ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
+logistic: step=0.1, rates=adagrad
 mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1
 modified_rbp: step=0.0625, radius=None, seed=0
 nogd: rank=None, reading=algorithm

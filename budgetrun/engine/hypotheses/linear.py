@@ -95,7 +95,6 @@ class Linear(WithoutSupport):
         self.w, self._squared = (np.append(own, more)[: n_features + 1] for own in (self.w, self._squared))
 
 
-
 def _with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values of rows, their columns and the starts of rows, where every row begins with a 1 in column 0."""
     found = floats(X)
