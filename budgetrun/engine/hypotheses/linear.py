@@ -21,6 +21,8 @@ class Linear(WithoutSupport):
     ----------
     unit : float, > 0
         The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
+    squared : float, >= 0
+        For `adapt`: what the sums of squared derivatives begin with.
 
     Attributes
     ----------
@@ -35,9 +37,10 @@ class Linear(WithoutSupport):
 
     form = "linear"
 
-    def __init__(self, pool: Pool, unit: float) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int) -> None:
+        super().__init__(pool, *shape)
         self._unit = unit
+        self._least_squared = squared
         self.w = np.zeros(0)
         # For `adapt`: the sum of the squared derivatives so far, by weight.
         self._squared = np.zeros(0)
@@ -56,16 +59,13 @@ class Linear(WithoutSupport):
     def adapt(self, slope: float, step: float) -> None:
         """w_j += step g_j / sqrt(sum of all g_j^2 so far), where g = slope (1, x_t)."""
         places, values = self._row(self._round)
-        g = slope * values
-        squared = taken(self._squared, places) + g * g
-        put(squared, places, self._squared)
-        put(taken(self.w, places) + step * g / np.sqrt(np.maximum(squared, _LEAST)), places, self.w)
+        adapt(self.w, self._squared, places, slope * values, step)
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._values, self._places, self._starts = _with_ones(self._pool.examples(self._block_slots))
+        self._values, self._places, self._starts = with_ones(self._pool.examples(self._block_slots))
         if not len(self.w):
-            self.w, self._squared = np.zeros((2, self._pool.n_features + 1))
+            self._widen(self._pool.n_features + 1)
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
@@ -87,15 +87,26 @@ class Linear(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        scores: np.ndarray = sp.csr_array(_with_ones(X), shape=(X.shape[0], len(self.w))) @ self.w
+        scores: np.ndarray = sp.csr_array(with_ones(X), shape=(X.shape[0], len(self.w))) @ self.w
         return scores
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
-        more = np.zeros(n_features + 1)
-        self.w, self._squared = (np.append(own, more)[: n_features + 1] for own in (self.w, self._squared))
+        self._widen(n_features + 1)
+
+    def _widen(self, n: int) -> None:
+        """Let f have n weights; the new ones are 0."""
+        self.w = np.append(self.w, np.zeros(n))[:n]
+        self._squared = np.append(self._squared, np.full(n, self._least_squared))[:n]
 
 
-def _with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def adapt(w: np.ndarray, squared: np.ndarray, places: np.ndarray, g: np.ndarray, step: float) -> None:
+    """Change weights by step g / sqrt(the sum of g^2 so far), which ``squared`` holds."""
+    sums = taken(squared, places) + g * g
+    put(sums, places, squared)
+    put(taken(w, places) + step * g / np.sqrt(np.maximum(sums, _LEAST)), places, w)
+
+
+def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values of rows, their columns and the starts of rows, where every row begins with a 1 in column 0."""
     found = floats(X)
     if isinstance(found, np.ndarray):
