@@ -165,6 +165,7 @@ class Group:
                     limits.check_learner(needed, _name(member.learner), member.learner.budget)
                 self._start(member)
         self._players = self._grouped()
+        self.pool.is_read = any(player.f.reads_kernel for player in self._players)
 
     @property
     def members(self) -> list[Member]:

@@ -41,7 +41,11 @@ class Pool:
         How examples are stored; None before the first block.
     shared : dict
         What else learners share, by their keys.
+    is_read : bool
+        Whether any learner reads kernel values; otherwise `tiles` are meaningless.
     """
+
+    is_read = True
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
         self.kernel = kernel
@@ -94,7 +98,8 @@ class Pool:
             self._buffer = np.empty(size + size // 2, dtype=self.dtype)
         self.tiles = self._buffer[:size].reshape(shape)
         self._block = None
-        self.kind.fill(self.kernel, examples, self.tiles)
+        if self.is_read:
+            self.kind.fill(self.kernel, examples, self.tiles)
 
     def release(self, held: np.ndarray) -> None:
         """Free every slot except those marked in ``held``, a bool array of shape (used,)."""

@@ -10,25 +10,27 @@ import scipy.sparse as sp
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.kinds import Matrix, floats
 
-# The largest absolute value.
+# The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
+DECIDED = 1024
 
 
 class Standardised:
     """The mean and deviation of each column so far, by which the next rows are standardised; bits stay bits.
 
     A value becomes its distance from the mean of the rows before it, divided by their (population) standard deviation
-    and cut to [-10, 10]; 0 if they are all equal. A column that has only had zeros and one other number, this row
-    included, is divided by that number instead. The zeros of sparse rows stay zeros: their columns are divided, but the
-    mean is not subtracted. Results have the same bits however rows are divided into calls.
+    and cut to [-10, 10]; 0 if they are all equal. The zeros of sparse rows stay zeros: their columns are divided, but
+    the mean is not subtracted. As long as every column has only had zeros and one other number, this row included,
+    values are divided by that number instead; whether that is so after `DECIDED` rows is not looked at again. Results
+    have the same bits however rows are divided into calls.
 
     References: Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), eq. (2.1).
     """
 
     def __init__(self, n_features: int) -> None:
-        # Of each column: the number of stored values, their mean and the sum of their squared distances from it, the
-        # first number other than 0, and whether there was no second one.
-        self._n_rows, self._bit = 0, np.ones(n_features, dtype=bool)
+        # Of each column: the number of stored values, their mean and the sum of their squared distances from it, and
+        # the first number other than 0. Whether all are bits: one number.
+        self._n_rows, self._bits = 0, np.ones(1, dtype=bool)
         self._stored = np.zeros(n_features, dtype=np.int64)
         self._mean, self._squares, self._one = np.zeros((3, n_features))
 
@@ -36,25 +38,28 @@ class Standardised:
         """Return the next rows, shape (n, d), each by those before it; without ``learn``, all by the rows so far."""
         given: Any = floats(X)
         dense = isinstance(given, np.ndarray)
-        Z = np.array(given, dtype=np.float64, order="C") if dense else sp.csr_array(given, dtype=np.float64, copy=True)
+        Z: Any = (
+            np.array(given, dtype=np.float64, order="C") if dense else sp.csr_array(given, dtype=np.float64, copy=True)
+        )
         n, d = Z.shape
         values = Z.ravel() if dense else Z.data
         places = np.tile(np.arange(d), n) if dense else Z.indices.astype(np.intp)
         starts = np.arange(n + 1) * d if dense else Z.indptr.astype(np.intp)
         loop = compiling.function(_scale) if compiling.on() else _scale
-        columns = self._stored, self._mean, self._squares, self._one, self._bit
+        columns = self._stored, self._mean, self._squares, self._one, self._bits
         with np.errstate(over="ignore", invalid="ignore"):
             loop(values, places, starts, self._n_rows, *columns, dense, learn)
         if not (np.isfinite(values).all() and np.isfinite(self._squares).all()):
             raise FloatingPointError("the values are too large for their squares; scale the examples")
         self._n_rows += n if learn else 0
-        return Z
+        scaled: Matrix = Z
+        return scaled
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says."""
-        for name in ("_stored", "_mean", "_squares", "_one", "_bit"):
+        for name in ("_stored", "_mean", "_squares", "_one"):
             old = getattr(self, name)
-            new = np.full(n_features, name == "_bit", dtype=old.dtype)
+            new = np.zeros(n_features, dtype=old.dtype)
             new[: len(features)] = old[features]
             setattr(self, name, new)
 
@@ -68,16 +73,22 @@ def _scale(
     mean: np.ndarray,
     squares: np.ndarray,
     one: np.ndarray,
-    bit: np.ndarray,
+    bits: np.ndarray,
     centred: bool,
     learn: bool,
 ) -> None:
     for t in range(len(starts) - 1):
-        for i in range(starts[t], starts[t + 1]):
+        row = range(starts[t], starts[t + 1])
+        if learn and n_rows < DECIDED and bits[0]:
+            for i in row:
+                j, x = places[i], values[i]
+                one[j] = x if one[j] == 0 else one[j]
+                bits[0] = bits[0] and (x == 0 or x == one[j])
+        for i in row:
             j, x, z = places[i], values[i], 0.0
-            n, is_bit = stored[j], bit[j] and (x == 0 or one[j] == 0 or x == one[j])
-            if is_bit:
-                z = 1.0 if x != 0 else 0.0
+            n = stored[j]
+            if bits[0]:
+                z = x / one[j] if one[j] != 0 else 1.0 * (x != 0)
             elif n:
                 # Of the stored values and of the zeros in the other rows.
                 spread = squares[j] + mean[j] * mean[j] * (n * (n_rows - n) / n_rows)
@@ -85,7 +96,7 @@ def _scale(
                     z = (x - mean[j] * (n / n_rows) if centred else x) / math.sqrt(spread / n_rows)
             values[i] = min(max(z, -MOST), MOST)
             if learn:
-                one[j], bit[j] = (x if one[j] == 0 else one[j]), is_bit
+                one[j] = x if one[j] == 0 else one[j]
                 distance = x - mean[j]
                 stored[j] = n + 1
                 mean[j] += distance / (n + 1)

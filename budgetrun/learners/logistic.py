@@ -7,7 +7,7 @@ from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 from budgetrun.learners.steps import logistic_slope
 
 
@@ -62,3 +62,17 @@ class Logistic(OfInputs, BinaryLearner):
 
     def update(self, f: Linear, y: int, score: float) -> None:
         self.descend(f, y * logistic_slope(y * score))
+
+
+class LeastSquares(OfInputs, RegressionLearner):
+    """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept.
+
+    >>> diabetes(LeastSquares(), gamma=10).updates
+    442
+    """
+
+    name = "least_squares"
+    title = "Least squares"
+
+    def update(self, f: Linear, y: float, score: float) -> None:
+        self.descend(f, y - score)

@@ -68,9 +68,9 @@ KINDS = {
         frozenset({"features", "linear", "nystroem", "sketched", "absorbing"}),
     ),
     "Many kernels": Kind(
-        "One learner with several kernel widths, weighted or drawn by their losses so far. Rules of selection, below, "
-        "do so with any learners.",
-        frozenset({"mixture", "drawn"}),
+        "One learner with several kernel widths, weighted or drawn by their losses so far, or combined by a learner of "
+        "their scores ([auto](auto.md)). Rules of selection, below, do so with any learners.",
+        frozenset({"mixture", "drawn", "stacked"}),
     ),
 }
 

@@ -29,6 +29,8 @@ class Hypothesis(Compilable, ABC):
         Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
     in_pool : bool
         Whether the support examples are in the pool.
+    reads_kernel : bool
+        Whether it reads kernel values of the pool.
     averages : bool
         Whether `score` can always give the mean of the hypotheses of all rounds.
     compiled : bool
@@ -58,6 +60,7 @@ class Hypothesis(Compilable, ABC):
     form: ClassVar[str]
     revision: ClassVar[int] = 1
     averages: ClassVar[bool] = False
+    reads_kernel: ClassVar[bool] = True
     in_pool: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False

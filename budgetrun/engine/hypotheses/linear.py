@@ -1,6 +1,7 @@
 """Linear functions of the examples themselves, with an intercept, whose sums have a stated order."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,7 +49,7 @@ class Linear(WithoutSupport):
         self._values, self._places, self._starts = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
 
     @property
-    def current(self) -> float:
+    def current(self) -> Any:
         return self._sum(self._round)
 
     def step(self, weight: float) -> None:

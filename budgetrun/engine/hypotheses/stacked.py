@@ -73,17 +73,11 @@ class Stacked(Linear):
         self._live = np.zeros(0, dtype=bool)
         # By weight: the sum of the absolute values that it was multiplied with.
         self._used = np.zeros(0)
-        # The largest support set of a member.
-        self._largest = 0
         self._inputs = Standardised(0)
         # The places of members among `parts`, and the group that plays them.
         self._groups: list[tuple[list[int], group.Group]] = []
         # The rows so far, and their labels, until the members begin for the last time.
         self._first: list[tuple[Matrix, np.ndarray]] | None = []
-
-    @property
-    def size(self) -> int:
-        return self._largest
 
     @property
     def current(self) -> Any:
@@ -92,10 +86,10 @@ class Stacked(Linear):
     @property
     def members(self) -> list[dict[str, Any]]:
         """The members: learner, rate of its kernel (0: none), weight, whether it is live, its seconds per round."""
-        seconds = dict.fromkeys(range(len(self.parts)), 0.0)
+        seconds = [0.0] * len(self.parts)
         for places, one in self._groups:
-            for member, at in zip(one.members, np.repeat(places, self._copies), strict=True):
-                seconds[at] += member.seconds / max(1, one.rounds)
+            for member, (k, _) in zip(one.members, self._of(places), strict=True):
+                seconds[k] += member.seconds / one.rounds
         return [
             {"learner": part.learner, "rate": part.rate, "weight": float(w), "live": bool(live), "seconds": seconds[k]}
             for k, (part, w, live) in enumerate(zip(self.parts, self.w[1:], self._live, strict=False))
@@ -174,8 +168,6 @@ class Stacked(Linear):
             self._first.append((X, labels))
         Z = self._inputs.scaled(X)
         self._take(self._members_play(Z, self._targets(learner, labels)), Z)
-        sizes = (m.hypothesis.size for _, one in self._groups for m in one.members if m.hypothesis is not None)
-        self._largest = max(sizes, default=0)
 
     def _end_piece(self, learner: Any) -> None:
         rounds = self._before + self.tile_end
@@ -248,7 +240,7 @@ class Stacked(Linear):
             kernel: Kernel = Gaussian(gamma=rate * gamma) if rate else LinearKernel()
             learners = [copy.deepcopy(self.parts[k].learner) for k, _ in self._of(places)]
             classes = [c for _, c in self._of(places)]
-            self._groups.append((places, group.Group(kernel, learners, classes, dtype=str(self._pool.dtype))))
+            self._groups.append((places, group.Group(kernel, learners, classes)))
         self._members_play(Z, self._targets(learner, y))
         self._first = None if len(y) == BEGINNINGS[-1] else [(X, y)]
 
@@ -291,6 +283,13 @@ class StackedClasses(Stacked):
     @property
     def current(self) -> np.ndarray:
         return np.array([self._sum_of(c, self._round) for c in range(self.n_classes)])
+
+    @property
+    def coef(self) -> np.ndarray:
+        return np.zeros((self.n_classes, 0))
+
+    def _begin_round(self) -> None:
+        self._moved[:] = 0.0
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         """Return the rival of class ``y`` on a round of the piece, and the lead over it; see `MulticlassExpansion`."""
