@@ -417,7 +417,8 @@ class NumberSpec(_Spec):
     """A number of a results folder, or a formula of other numbers.
 
     It is an average over runs, as in a table; or a published number (``published``), a summary of the checks of a
-    theorem (``theorem``), how often single runs err less than others (``errs_less_than``), or a cell of a ``csv``.
+    theorem (``theorem``), how often single runs err less than others (``errs_less_than``), how likely chance alone is
+    to give such a difference (``paired_with``), or a cell of a ``csv``.
     """
 
     title: Text | None = None  # the name on the page; by default the label
@@ -437,13 +438,15 @@ class NumberSpec(_Spec):
     relative_to: Text | None = None
     statistic: Literal[
         "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "void", "below_t", "bound",
-        "largest_ratio", "smallest_ratio",
+        "largest_ratio", "smallest_ratio", "tolerance",
     ] = "mean"  # fmt: skip
     published: Text | None = None  # the table whose published number it is
     theorem: Text | None = None  # as in bounds.csv
     # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
     # run of this label.
     errs_less_than: Text | None = None
+    # The two-sided p of the paired t-test over the streams between ``label`` and this label.
+    paired_with: Text | None = None
     formula: Text | None = None  # in the names of the numbers before it
     # A file in the folder with the results, and the column of the one row with the values ``where``.
     csv: Text | None = None

@@ -207,7 +207,7 @@ def gallery() -> str:
     papers = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(CLAIMS.glob("*.yaml"))}
     seen: dict[str, list[str]] = {}
     for paper in papers.values():
-        for claim in paper["claims"]:
+        for claim in paper.get("claims", ()):
             for file in claim.get("see", ()):
                 seen.setdefault(file, []).append(f"- {_escaped(claim['claim'])} *{claim['verdict'].capitalize()}.*")
     sections = []

@@ -148,16 +148,18 @@ def _papers() -> str:
     """Return the counts of verdicts and of cells; if a table has several readings, those of the paper's equations."""
     rows = []
     for paper in load_claims(TOP / "configs" / "claims"):
-        counts = Counter(claim.verdict for claim in paper.claims if not claim.found)
+        own = [claim for claim in paper.claims if not claim.found]
+        counts = Counter(claim.verdict for claim in own if not claim.proved)
+        proved = [claim.verdict for claim in own if claim.proved]
         cells = []
         for title, where in _PUBLISHED.get(paper.name, {}).items():
             agree, of_all = _from_verdict(where, "first").text, _from_verdict(where, "all").text
             cells.append(f"[{title}](results/{where.partition('/')[0]}/report.html): {agree} of {of_all}")
         verdicts = [str(counts[verdict]) for verdict in ("confirmed", "refuted", "partly", "open")]
+        verdicts.append(f"{proved.count('confirmed')} of {len(proved)}")
         rows.append([f"{paper.title} ({paper.year})", *verdicts, ", ".join(cells) or "none published"])
-    return markdown_table(
-        ["paper", "claims: confirmed", "refuted", "partly", "open", "published cells that agree"], rows
-    )
+    header = ["paper", "claims: confirmed", "refuted", "partly", "open", "theorems that hold"]
+    return markdown_table([*header, "published cells that agree"], rows)
 
 
 def _table81() -> str:

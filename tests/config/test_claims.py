@@ -49,13 +49,27 @@ def test_cases_are_combinations(tmp_path):
         ("label: perceptron", "budgets: 3", "13: claims[0].numbers.x.budgets: unknown key; did you mean 'budget'?"),
         ("{dataset: [a, b]}", "{data: [a, b]}", "11: claims[0].cases: unknown key; did you mean 'dataset'?"),
         ("    holds: x < y\n", "", "6: claims[0].holds: exactly one of holds and open must be given"),
-        ("verdict: confirmed", "verdict: open", "9: claims[0].verdict: is open exactly if the key open says why"),
+        (
+            "    holds: x < y\n",
+            '    open: "why"\n',
+            "9: claims[0].verdict: must be open, because the key open says why",
+        ),
+        ("    holds", "    undecided: z < 1\n    holds", "15: claims[0].undecided: 'z < 1' may use only numbers"),
         ("    holds", "    some: size\n    holds", "15: claims[0].some: must be a selector of the cases"),
     ],
 )
 def test_mistakes_are_sentences(tmp_path, old, new, message):
     with pytest.raises(InputError, match=f"^{re.escape(f'{tmp_path}/paper.yaml:{message}')}"):
         read(tmp_path, CLAIM.replace(old, new))
+
+
+def test_words_stand_for_numbers_in_conditions(tmp_path):
+    (tmp_path / "words.yaml").write_text('much: {value: 2, means: "twice"}\n')
+    (paper,) = read(tmp_path, CLAIM.replace("holds: x < y", "holds: much * x <= y"))
+    assert paper.words["much"].value == 2
+    (tmp_path / "words.yaml").write_text("much: {value: two}\n")
+    with pytest.raises(InputError, match=r"words\.yaml:1: much\.value: must be a number"):
+        load_claims(tmp_path)
 
 
 def test_conditions():

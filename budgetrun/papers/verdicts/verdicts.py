@@ -21,16 +21,17 @@ from budgetrun.results.report.numbers import Budget
 
 VERDICTS = ("confirmed", "refuted", "partly", "open")
 NAME = "verdicts"
+_HOLDS = {True: Cell("yes"), False: Cell("no", mark="no"), None: Cell("undecided")}
 _TITLE = "Which claims of the five papers hold"
 
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a claim: what it is, the numbers in it, and whether the condition holds."""
+    """One case of a claim: what it is, the numbers in it, and whether the condition holds, None if undecided."""
 
     selectors: dict[str, Label]
     numbers: dict[str, Number]
-    holds: bool
+    holds: bool | None
 
 
 @dataclass(frozen=True)
@@ -50,21 +51,18 @@ class Judged:
     @property
     def grid(self) -> Grid:
         """The cases with their numbers, and whether the condition holds."""
+        names = [Cell(title, below=(name,)) for name, title in self.titles.items()]
         rows: list[list[str | Cell]] = [
-            [
-                self.words(case) or "all",
-                *(number.text for number in case.numbers.values()),
-                Cell("yes" if case.holds else "no", mark="" if case.holds else "no"),
-            ]
+            [self.words(case) or "all", *(number.text for number in case.numbers.values()), _HOLDS[case.holds]]
             for case in self.cases
         ]
-        names = [Cell(title, below=(name,)) for name, title in self.titles.items()]
+        rows += [[name, *(["not here"] * len(names)), _HOLDS[None]] for name in self.claim.missing]
         return Grid(["case", *names, "holds"], rows, words=(0, len(names) + 1))
 
     @property
     def n_held(self) -> int:
         """The number of cases in which the condition holds."""
-        return sum(case.holds for case in self.cases)
+        return sum(case.holds is True for case in self.cases)
 
     @property
     def streams(self) -> str:
@@ -79,8 +77,8 @@ class Judged:
         """A sentence if the verdict differs from the one that the claim states; otherwise empty."""
         if self.verdict == self.claim.verdict:
             return ""
-        failing = [self.words(case) or "its only case" for case in self.cases if not case.holds]
-        where = f"does not hold for: {'; '.join(failing)}" if failing else "holds throughout"
+        failing = [self.words(case) or "its only case" for case in self.cases if case.holds is False]
+        where = f"does not hold for: {'; '.join(failing)}" if failing else "fails in no case"
         return (
             f"{self.paper.name}, {self.claim.name}: the results say {self.verdict}, "
             f"but the claim states {self.claim.verdict}; the condition {where}"
@@ -103,12 +101,11 @@ class Judged:
 
 def judge(paper: Paper, claim: Claim, evidence: Evidence) -> Judged:
     """Compute the numbers of a claim and the verdict that they give; an InputError if runs for them are missing."""
-    cases = [] if claim.holds is None else [_case(paper, claim, one, evidence) for one in claim.all_cases]
+    cases = [_case(paper, claim, one, evidence) for one in claim.all_cases] if claim.numbers else []
     return Judged(paper, claim, cases, _verdict(claim, cases))
 
 
 def _case(paper: Paper, claim: Claim, selectors: dict[str, Label], evidence: Evidence) -> Case:
-    assert claim.holds is not None
     given = {"results": claim.results, **selectors} if claim.results else selectors
     numbers: dict[str, Number] = {}
     for name, spec in claim.numbers.items():
@@ -116,29 +113,49 @@ def _case(paper: Paper, claim: Claim, selectors: dict[str, Label], evidence: Evi
         numbers[name] = evidence.number(spec, given, numbers, where)
         if not math.isfinite(numbers[name].value):
             raise InputError(f"{where}: is not a finite number for {selectors or 'the claim'}")
-    condition = Condition(claim.holds, tuple(numbers))
-    holds = condition(**{name: number.value for name, number in numbers.items()})
-    return Case(selectors, numbers, holds)
+    values = {name: word.value for name, word in paper.words.items()}
+    values |= {name: number.value for name, number in numbers.items()}
+
+    def is_true(condition: str | None) -> bool:
+        return condition is not None and Condition(condition, tuple(values))(**values)
+
+    nothing = claim.holds is None or is_true(claim.undecided)
+    return Case(selectors, numbers, None if nothing else is_true(claim.holds))
 
 
 def _verdict(claim: Claim, cases: list[Case]) -> str:
     """Return the verdict: of cases that differ in the selector ``some`` alone, one that holds is enough."""
     if claim.holds is None:
         return "open"
-    groups: dict[tuple[Any, ...], bool] = {}
+    groups: dict[tuple[Any, ...], set[bool | None]] = {}
     for case in cases:
         key = tuple((name, value) for name, value in case.selectors.items() if name != claim.some)
-        groups[key] = groups.get(key, False) or case.holds
-    held = sum(groups.values())
-    if held == len(groups) or (claim.needs == "most" and 2 * held > len(groups)):
+        groups.setdefault(key, set()).add(case.holds)
+    n = len(groups) + len(claim.missing)
+    held = sum(True in group for group in groups.values())
+    failed = sum(group == {False} for group in groups.values())
+    if held == n or (claim.needs == "most" and 2 * held > n):
         return "confirmed"
-    return "partly" if held and claim.needs == "every" else "refuted"
+    if claim.needs == "every" and held:
+        return "partly"
+    return "refuted" if failed and (claim.needs != "most" or 2 * failed >= n) else "open"
 
 
 def count(judged: list[Judged]) -> str:
-    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``."""
+    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``.
+
+    Theorems and identities are counted apart, because data cannot refute them.
+    """
+    proved = [one for one in judged if one.claim.proved]
+    found = [one for one in judged if not one.claim.proved]
+    parts = [_counted(found, "claim")] * bool(found) + [_counted(proved, "theorem or identity")] * bool(proved)
+    return "; ".join(parts)
+
+
+def _counted(judged: list[Judged], noun: str) -> str:
+    nouns = {"claim": "claims", "theorem or identity": "theorems and identities"}
     parts = ", ".join(f"{n} {verdict}" for verdict, n in zip(VERDICTS, counts(judged), strict=True))
-    return f"{len(judged)} claim{'' if len(judged) == 1 else 's'}: {parts}"
+    return f"{len(judged)} {noun if len(judged) == 1 else nouns[noun]}: {parts}"
 
 
 def counts(judged: list[Judged]) -> list[int]:
@@ -184,9 +201,19 @@ class Verdicts:
 
     @property
     def by_paper(self) -> Grid:
-        """The number of claims with each verdict, by paper."""
-        rows = [[paper.title, *map(str, counts(own))] for paper, own, _ in self.papers]
-        return Grid(["paper", *VERDICTS], rows)
+        """The number of claims with each verdict, by paper; theorems and identities are counted apart."""
+        rows = []
+        for paper, own, _ in self.papers:
+            by_data, proved = (counts([one for one in own if one.claim.proved is which]) for which in (False, True))
+            rows.append([paper.title, *map(str, by_data), f"{proved[0]} of {sum(proved)}"])
+        return Grid(["paper", *VERDICTS, "theorems and identities that hold"], rows)
+
+    @property
+    def words(self) -> Grid:
+        """The words of claims that stand for a number."""
+        words = self.judged[0].paper.words if self.judged else {}
+        rows = [[name, f"{word.value:g}", word.means] for name, word in words.items()]
+        return Grid(["word", "number", "meaning"], rows, words=(0, 2))
 
     @property
     def sources(self) -> Grid:

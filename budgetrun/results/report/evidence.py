@@ -15,7 +15,17 @@ from budgetrun.base.params import Formula
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
 from budgetrun.config.report import IN_BRACES
 from budgetrun.config.schema import Label, NumberSpec
-from budgetrun.results.report.numbers import STREAM, Budget, Measured, Measurements, Place, Published, measure
+from budgetrun.results.report.numbers import (
+    PLACE,
+    STREAM,
+    Budget,
+    Measured,
+    Measurements,
+    Place,
+    Published,
+    measure,
+    with_budgets,
+)  # fmt: skip
 from budgetrun.results.report.selection import choose
 from budgetrun.results.store.read import NO_SETTING, Results, items_of, load
 
@@ -23,6 +33,8 @@ _JSON = ("facts", "parameters")
 _OF_BOUNDS = ("dataset", "label", "theorem", "mistakes", "lower", "bound", "ratio", "applies", "n_examples", "setting")
 # Rounding of the numbers in bounds.csv.
 _ROUNDING = 1e-6
+# A smaller p is shown as such.
+_SMALL_P = 0.001
 
 
 class Number(NamedTuple):
@@ -87,6 +99,9 @@ class Evidence:
         column = Quantity(spec.quantity, spec.quantity, spec.quantity, "{:,.6g}".format)
         quantity = QUANTITIES.get(spec.quantity, column)
         place, measured = self._find(spec, quantity)
+        if spec.paired_with is not None:
+            other, _ = self._find(spec.model_copy(update={"label": spec.paired_with}), quantity)
+            return self._paired(spec, quantity, (place, other))
         if spec.published is not None:
             return self._published(spec, place)
         value = float(getattr(measured, spec.statistic))
@@ -155,11 +170,30 @@ class Evidence:
                 numbers, quantity = Published.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
                 # A number is published for the setting that was chosen, which it does not name.
                 number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
+                if number and spec.statistic == "tolerance" and table.tolerance is not None:
+                    return Number(table.tolerance, f"{100 * table.tolerance:g}%")
                 value = number and (number.value if spec.statistic == "mean" else number.sd)
                 if value is not None:
                     return Number(value, quantity.write_published(value) + quantity.unit)
         noun = "deviation" if number else "number"
         raise _Missing(f"table {spec.published!r} of {results.folder} has no published {noun} for it")
+
+    def _paired(self, spec: NumberSpec, quantity: Quantity, places: tuple[Place, Place]) -> Number:
+        """Return the p of the paired t-test over the streams between the runs of two places."""
+        from scipy.stats import ttest_rel
+
+        runs = with_budgets(self.results(str(spec.results)).runs)
+        one, other = (
+            runs[[Place.of(key) == place for key in runs[PLACE].itertuples(index=False, name=None)]]
+            .groupby(STREAM)[quantity.column]
+            .mean()
+            for place in places
+        )
+        both = pd.concat([one, other], axis=1, join="inner")
+        if len(both) < 2 or both.iloc[:, 0].equals(both.iloc[:, 1]):
+            raise _Missing(f"no two different runs on several streams to compare in {self.folder / str(spec.results)}")
+        p = float(ttest_rel(both.iloc[:, 0], both.iloc[:, 1]).pvalue)
+        return Number(p, figures(p, 2) if p >= _SMALL_P else f"< {_SMALL_P}")
 
     def _share(self, spec: NumberSpec) -> Number:
         """Return how often single runs of a label err less than those of another, where both have a full budget."""

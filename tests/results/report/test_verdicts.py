@@ -6,7 +6,9 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.stats
 from click.testing import CliRunner
 
 from budgetrun.base.errors import AlteredError, InputError
@@ -96,10 +98,10 @@ forgetron remove_oldest_better forgetron_table81 label=remove_oldest dataset=usp
 sutskever trims_early sutskever_bounds label=modified_rbp dataset=usps budget=4000 support_size=400000
 projectron tracks_the_perceptron projectron_fig6 label=projectron dataset=a9a online_error=0.9
 projectron greater_gain projectron_fig7 label=projectron++ dataset=synthetic online_error=0.9
-projectron beats_rbp_and_forgetron projectron_fig8 label=projectron++ dataset=ijcnn1 online_error=0.9
+projectron beats_projectron projectron_fig6 label=projectron++ dataset=a9a online_error=0.9
 mpu accuracy mpu_table1 label=mpu dataset=a9a objective=12000
-mpu svm_perf_and_pegasos mpu_table1 label=svm_perf dataset=web seconds=0.001
-mpu low_accuracy mpu_table2 label=dcd dataset=a9a objective=12000
+mpu theorem_2_before mpu_kernel label=mpu dataset=a9a_primal objective=1200000
+ahpatron beats_pomdr ahpatron_table2 label=pomdr dataset=w8a online_error=0
 ahpatron their_projectron_pp ahpatron_table2 label=projectron++(2024) dataset=a9a online_error=0.9
 ahpatron projectron_pp_slow ahpatron_seconds label=projectron++(2024) dataset=ijcnn1 seconds=0.001
 """
@@ -192,12 +194,44 @@ def judged_by(tmp_path, verdict: str, holds: str, more: str = "") -> Verdicts:
 
 CASES = [("gap < 1e-4", "", "confirmed"), ("gap < 1e-9", "", "refuted"), ("gap < 5e-5", "", "partly")]
 CASES += [("gap < 5e-5", f"    needs: {needs}\n", "refuted") for needs in ("most", "always")]
+CASES += [("gap < 5e-5", f"    undecided: gap > 5e-5\n    needs: {needs}\n", "open") for needs in ("most", "always")]
+CASES += [("gap < 1e-4", "    undecided: gap > 5e-5\n", "partly"), ("gap < 1e-4", "    undecided: gap > 0\n", "open")]
+CASES += [("gap < 1e-4", "    missing: [mnist]\n", "partly"), ("gap < 1e-9", "    missing: [mnist]\n", "refuted")]
 CASES += [("gap < 5e-5", "    some: dataset\n", "confirmed"), ("gap < 1e-9 or 0 < gap < 1", "", "confirmed")]
 
 
 @pytest.mark.parametrize(("holds", "more", "verdict"), CASES)
 def test_verdicts_follow_from_the_cases(tmp_path, holds, more, verdict):
     assert judged_by(tmp_path, verdict, holds, more).judged[0].verdict == verdict
+
+
+def test_theorems_are_counted_apart(tmp_path):
+    found = judged_by(tmp_path, "confirmed", "gap < 1e-4", "    proved: true\n")
+    assert found.summary == "1 theorem or identity: 1 confirmed, 0 refuted, 0 partly, 0 open"
+    assert found.by_paper.rows == [["A paper", "0", "0", "0", "0", "1 of 1"]]
+
+
+def test_open_claims_may_show_numbers(tmp_path):
+    text = CLAIMS.replace("    holds: %s\n", '    open: "Nobody knows."\n') % "open"
+    (tmp_path / "small.yaml").write_text(text)
+    (judged,) = judge_all(RESULTS, tmp_path).judged
+    assert (judged.verdict, [case.holds for case in judged.cases]) == ("open", [None, None])
+
+
+def test_a_difference_is_tested_over_the_streams():
+    spec = NumberSpec(results="ahpatron_table2", dataset="phishing", label="ahpatron", chosen_in="table2")
+    errors = {}
+    with (RESULTS / "ahpatron_table2" / "runs.csv").open() as file:
+        of_phishing = [row for row in csv.DictReader(file) if row["dataset"] == "phishing"]
+    for label, setting in (("ahpatron", '{"epsilon": 0.6}'), ("pomdr", "{}")):
+        rows = [row for row in of_phishing if row["label"] == label]
+        errors[label] = {row["repetition"]: float(row["online_error"]) for row in rows if row["setting"] == setting}
+    gains = np.array([errors["ahpatron"][key] - error for key, error in errors["pomdr"].items()])
+    t = gains.mean() / (gains.std(ddof=1) / np.sqrt(len(gains)))
+    number = Evidence(RESULTS).number(spec.model_copy(update={"paired_with": "pomdr"}), {}, {}, "x")
+    assert number.value == pytest.approx(2 * scipy.stats.t.sf(abs(t), len(gains) - 1))
+    with pytest.raises(InputError, match="no two different runs on several streams to compare"):
+        Evidence(RESULTS).number(spec.model_copy(update={"paired_with": "ahpatron"}), {}, {}, "x")
 
 
 def test_a_contradiction_is_one_sentence_and_exit_code_1(tmp_path, monkeypatch):
