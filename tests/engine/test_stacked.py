@@ -67,7 +67,7 @@ def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task):
     # The next prediction is that of the same function.
     after = whole.feed(X[:1], y[None, :1])[0][..., 0]
     np.testing.assert_allclose(engine.score(cut.members[0], X[:1])[..., 0], after, rtol=1e-9, atol=1e-9)
-    bits = (X > X.mean(axis=0)) * 0.25
+    bits = (X.mean(axis=0) < X) * 0.25
     dense, sparse = (played(group_of(task), rows, y) for rows in (bits, sp.csr_array(bits)))
     np.testing.assert_array_equal(dense, sparse)
 
