@@ -79,7 +79,7 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
         yield name, lambda name=name, make=make: table(make().take(10_000), 4 if "RBF" in name else 2)
     numbers: dict[str, Any] = {
         "TrumpApproval": datasets.TrumpApproval,
-        "FriedmanDrift": lambda: synth.FriedmanDrift(position=(2000, 4000), seed=1).take(6000),
+        "FriedmanDrift": lambda: synth.FriedmanDrift(drift_type="gra", position=(2000, 4000), seed=1).take(6000),
         "Planes2D": lambda: synth.Planes2D(seed=1).take(6000),
         "Mv": lambda: synth.Mv(seed=1).take(6000),
     }
