@@ -130,7 +130,8 @@ def test_several_classes_are_the_reference_s_however_the_stream_is_cut(case_id):
         pieces = pickle.loads(pickle.dumps(pieces))
     points = np.random.default_rng(5).normal(size=(7, 2))
     alpha = dict(zip(trace.active[-1], trace.alpha[-1], strict=True))
-    expected = [multiclass.values(alpha, X, x, k, 4) for x in points]
+    final = getattr(trace, "final", None)
+    expected = [final(x) if final else multiclass.values(alpha, X, x, k, 4) for x in points]
     for fitted in (whole, pieces):
         assert list(fitted.classes_) == list(labels)
         assert fitted.mistakes_ == sum(trace.mistakes)
@@ -190,7 +191,9 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
 
 
 @pytest.mark.parametrize(
-    ("name", "container"), paired(sorted(BY_NAME), [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
+    ("name", "container"),
+    # `auto` subtracts no means from sparse rows.
+    paired(sorted(BY_NAME.keys() - {"auto"}), [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array]),
 )
 def test_sparse_and_dense_agree(name, container):
     rng = np.random.default_rng(0)

@@ -86,13 +86,29 @@ class Stack:
         if self.numbers:
             y = self.targets[0][:t]
             self.centre, self.unit = float(np.mean(y)), (float(np.std(y)) or 1.0)
-        first = [scaled(x, self.X[:t], self.units[t - 1]) for x in self.X[:t]]
-        Z, rate = np.array(first + self.Z[t:T]), median_rate(first)
-        for i, (c, member) in enumerate(self.members):
-            k = gaussian(c * rate) if c else linear()
-            for j, y in enumerate(self.targets):
-                scores = member(Z, (y[:T] - self.centre) / self.unit if self.numbers else y[:T], k).scores
-                self.played[i, j, t : len(scores)] = scores[t:]
+        self.first = [scaled(x, self.X[:t], self.units[t - 1]) for x in self.X[:t]]
+        for i, c, scores in self.scores(self.Z[t:T]):
+            self.played[i, c, t : len(scores)] = scores[t:]
+
+    def scores(self, Z):
+        """Each member's place, class, and scores on the rows with which they began, then on others."""
+        Z, rate = np.array(self.first + Z), median_rate(self.first)
+        for i, (factor, member) in enumerate(self.members):
+            k = gaussian(factor * rate) if factor else linear()
+            for c, y in enumerate(self.targets):
+                y = np.append(y, 1)[: len(Z)]
+                yield i, c, member(Z, (y - self.centre) / self.unit if self.numbers else y, k).scores
+
+    def final(self, x):
+        """f(x) for each class after the last round."""
+        T = len(self.X)
+        self.begin(T)
+        z = scaled(x, self.X, self.units[-1])
+        m = np.zeros((len(self.members), len(self.targets)))
+        for i, c, scores in self.scores([*self.Z[len(self.first) :], z]):
+            m[i, c] = scores[-1]
+        m = np.clip(m, -self.most, self.most) * np.array(self.live)[:, None]
+        return [dot(self.w, m[:, c]) + dot(v, [1.0, *z]) for c, v in enumerate(self.v)]
 
     def predict(self, t):
         self.begin(t)
@@ -127,6 +143,7 @@ def binary(X, y, k, budget, tie="mistake"):
         score = settled(stack.predict(t)[0])
         stack.learn(t, [y_t * slope(y_t * score)])
         record(trace, score, is_mistake(y_t, score, tie), {}, True)
+    trace.final = lambda x: stack.final(x)[0]
     return trace
 
 
@@ -140,6 +157,7 @@ def multiclass(X, codes, k, n_classes, budget):
         shares = [math.exp(s - max(scores)) for s in scores]
         stack.learn(t, [(c == y_t) - share / math.fsum(shares) for c, share in enumerate(shares)])
         record(trace, scores, lead <= 0, {}, True)
+    trace.final = stack.final
     return trace
 
 
