@@ -6,6 +6,14 @@ import pkgutil
 
 import numpy as np
 import reference
+from reference import kernel_expansion
+
+from budgetrun import kernels
+from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion
+from budgetrun.engine.hypotheses.embedded import Embedded
+from budgetrun.engine.hypotheses.features import OfFeatures
+from budgetrun.engine.hypotheses.mixture import Mixture
+from budgetrun.engine.hypotheses.projected import Spanned
 
 # What learners of two classes, and of several, learn.
 TASKS = "binary", "multiclass"
@@ -102,4 +110,26 @@ def beginning(X, y, T):
     return X[:n], y[:n]
 
 
+# Forms whose scores are products that a library for linear algebra computes: their last digits are not promised.
+OF_PRODUCTS = (Spanned, OfFeatures, Embedded, AbsorbingExpansion, Mixture)
 STREAMS = {"random": random_stream, "duplicated": duplicated_stream, "tied": tied_stream, "far": far_stream}
+# Kernels, and the same as functions for the references.
+KERNELS = {
+    "gaussian": (kernels.Gaussian(gamma=0.5), kernel_expansion.gaussian(0.5)),
+    "linear": (kernels.Linear(), kernel_expansion.linear()),
+    "polynomial": (kernels.Polynomial(degree=2, gamma=0.5, coef0=1.0), kernel_expansion.polynomial(2, 0.5, 1.0)),
+}
+
+
+def coded_stream(name, n_classes=5, seed=4):
+    """The same examples with codes of classes: those of the random stream around a centre for each class."""
+    X, y = STREAMS[name]()
+    codes = np.random.default_rng(seed).integers(n_classes, size=len(y))
+    return (X + np.array([[0, 0], [2, 0], [0, 2], [-2, 0], [0, -2]])[codes] if name == "random" else X), codes
+
+
+def fed(group, X, Y, size):
+    """Feed a group a stream in blocks of this many rounds; return all scores."""
+    return np.concatenate(
+        [group.feed(X[s : s + size], Y[:, s : s + size]) for s in range(0, Y.shape[1], size)], axis=-1
+    )

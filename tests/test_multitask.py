@@ -101,16 +101,6 @@ def test_learners_are_unchanged_on_it(learner, kind, sparse, tmp_path):
     np.testing.assert_array_equal(f.support_set, joined(X, tasks)[f.rounds])
 
 
-def test_rows_that_come_later_may_be_of_another_kind():
-    kernel, _ = of("gaussian", 1.0)
-    X, y = random_stream()
-    X[:100] = np.rint(X[:100])
-    rows = joined(X, tasks_of(X))
-    group, whole = Group(kernel, [find("perceptron")()]), Group(kernel, [find("perceptron")()])
-    scores = np.concatenate([group.feed(rows[s : s + 50], y[None, s : s + 50])[0] for s in range(0, len(y), 50)])
-    np.testing.assert_array_equal(scores, whole.feed(rows, y[None])[0])
-
-
 @pytest.mark.parametrize("wrong", [3.0, -1.0, 0.5])
 def test_the_last_column_has_to_be_a_task(wrong):
     kernel, _ = of("gaussian", 1.0)
@@ -120,15 +110,12 @@ def test_the_last_column_has_to_be_a_task(wrong):
         Group(kernel, [find("perceptron")()]).feed(rows, y[None])
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"n_tasks": 1, "gamma": 1.0}, "n_tasks must be at least 2, got 1"),
-        ({"n_tasks": 2, "base": "linear", "sigma": 1.0}, "sigma is not a parameter of base: linear; leave sigma out"),
-        ({"n_tasks": 2, "gamma": 1.0, "degree": 2}, "degree is not a parameter of base: gaussian; leave degree out"),
-        ({"n_tasks": 2}, "the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"),
-    ],
-)
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"n_tasks": 1, "gamma": 1.0}, "n_tasks must be at least 2, got 1"),
+    ({"n_tasks": 2, "base": "linear", "sigma": 1.0}, "sigma is not a parameter of base: linear; leave sigma out"),
+    ({"n_tasks": 2, "gamma": 1.0, "degree": 2}, "degree is not a parameter of base: gaussian; leave degree out"),
+    ({"n_tasks": 2}, "the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"),
+])  # fmt: skip
 def test_parameters_that_do_not_go_together(given, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         kernels.make("multitask", **given)
@@ -171,17 +158,14 @@ def test_estimators_search_its_parameters():
     assert model.decision_function(joined(X, tasks_of(X))).shape == (len(X), 3)
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({}, "n_tasks is required: it must be an integer >= 2, got None"),
-        ({"n_tasks": 1}, "n_tasks must be an integer >= 2, got 1"),
-        ({"n_tasks": K, "b": -1}, "b must be a number >= 0, got -1"),
-        ({"n_tasks": K, "base": "rbf"}, "base must be one of gaussian, polynomial, linear, got 'rbf'"),
-        ({"n_tasks": K, "base": ["linear"]}, "base must be one of gaussian, polynomial, linear, got a list"),
-        ({"n_tasks": K, "gamma": 0.0}, "gamma must be a number > 0, got 0.0"),
-    ],
-)
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({}, "n_tasks is required: it must be an integer >= 2, got None"),
+    ({"n_tasks": 1}, "n_tasks must be an integer >= 2, got 1"),
+    ({"n_tasks": K, "b": -1}, "b must be a number >= 0, got -1"),
+    ({"n_tasks": K, "base": "rbf"}, "base must be one of gaussian, polynomial, linear, got 'rbf'"),
+    ({"n_tasks": K, "base": ["linear"]}, "base must be one of gaussian, polynomial, linear, got a list"),
+    ({"n_tasks": K, "gamma": 0.0}, "gamma must be a number > 0, got 0.0"),
+])  # fmt: skip
 def test_wrong_arguments_of_estimators(given, sentence):
     X, y = random_stream(T=10)
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):

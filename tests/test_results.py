@@ -125,22 +125,19 @@ def test_failed_runs_are_kept_apart():
         sweep(config | {"kernel": kernel, "name": "far"}, data={"points": FRAME})
 
 
-@pytest.mark.parametrize(
-    ("config", "data", "sentence"),
-    [
-        ("nothing", None, "nothing: no such file or config"),
-        (CONFIG, {"other": FRAME}, "data: 'other' is not a dataset of the config; its datasets are points"),
-        (CONFIG, {"points": 3}, "data: 'points': must be a path, a data frame of pandas, polars or Arrow, or a pair"),
-        (CONFIG, {"points": X[:, 0]}, "data: 'points': X has shape"),
-        (CONFIG, {"points": (X, WORDS[:3])}, "data: 'points': X has 90 rows and y has 3; they must be equal"),
-        (CONFIG, {"points": (FRAME.rename(columns={"a": "label"}), WORDS)}, "data: 'points': X has a column 'label'"),
-        (CONFIG, {"points": (sp.csr_array(X), WORDS)}, "the labels of sparse examples must be numbers, got <U3"),
-        (CONFIG, {"points": "none.csv"}, "no such file"),
-        (CONFIG | {"seed": np.int64(1)}, None, "a config consists of what YAML can hold"),
-        (CONFIG | {"allgorithms": []}, {"points": FRAME}, "config:.*allgorithms.*did you mean 'algorithms'"),
-        ({"name": "x"}, None, "config:1: "),
-    ],
-)
+@pytest.mark.parametrize(("config", "data", "sentence"), [
+    ("nothing", None, "nothing: no such file or config"),
+    (CONFIG, {"other": FRAME}, "data: 'other' is not a dataset of the config; its datasets are points"),
+    (CONFIG, {"points": 3}, "data: 'points': must be a path, a data frame of pandas, polars or Arrow, or a pair"),
+    (CONFIG, {"points": X[:, 0]}, "data: 'points': X has shape"),
+    (CONFIG, {"points": (X, WORDS[:3])}, "data: 'points': X has 90 rows and y has 3; they must be equal"),
+    (CONFIG, {"points": (FRAME.rename(columns={"a": "label"}), WORDS)}, "data: 'points': X has a column 'label'"),
+    (CONFIG, {"points": (sp.csr_array(X), WORDS)}, "the labels of sparse examples must be numbers, got <U3"),
+    (CONFIG, {"points": "none.csv"}, "no such file"),
+    (CONFIG | {"seed": np.int64(1)}, None, "a config consists of what YAML can hold"),
+    (CONFIG | {"allgorithms": []}, {"points": FRAME}, "config:.*allgorithms.*did you mean 'algorithms'"),
+    ({"name": "x"}, None, "config:1: "),
+])  # fmt: skip
 def test_what_cannot_be_swept_is_a_sentence(config, data, sentence):
     with pytest.raises(InputError, match=sentence):
         sweep(config, data=data)

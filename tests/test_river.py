@@ -94,24 +94,20 @@ IN_FULL = ("Forgetron",) if EXHAUSTIVE else ()
 
 
 # Its checks take seconds for each, and all have one adapter.
-@pytest.mark.parametrize("name", CLASSIFIERS if EXHAUSTIVE else ["Forgetron", "NOGD", "FOGD", "Projectron"])
+@pytest.mark.parametrize("name", [*(CLASSIFIERS if EXHAUSTIVE else ["Forgetron", "NOGD", "FOGD", "Projectron"]), None])
 def test_check_estimator(name, monkeypatch):
     if name not in IN_FULL:
-        monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.Phishing().take(10))])
-    checked(make(name), {"check_shuffle_features_no_impact"} if name in BY_COLUMN else set())
+        data = datasets.Phishing if name else datasets.ImageSegments
+        monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(data().take(10))])
+    model = make(name) if name else classifiers.Perceptron(classes=SEGMENTS)
+    assert model._multiclass == (name is None)
+    checked(model, {"check_shuffle_features_no_impact"} if name in BY_COLUMN else set())
 
 
 def checked(model, skipped=frozenset()):
     for check in checks.yield_checks(model):
         if check.__name__ not in skipped:
             check(model.clone())
-
-
-def test_check_estimator_with_several_classes(monkeypatch):
-    monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: [list(datasets.ImageSegments().take(10))])
-    model = classifiers.Perceptron(classes=SEGMENTS)
-    assert model._multiclass
-    checked(model)
 
 
 # -- the same numbers --------------------------------------------------------------------------------------------------
@@ -550,22 +546,6 @@ def test_keys_may_come_and_go(name):
     columns = dict(grown.column_of)
     assert grown.predict_one(new) == pytest.approx(known.predict_one(new), rel=1e-12, abs=1e-15)
     assert grown.column_of == columns
-
-
-def test_what_regressors_refuse():
-    model = make("KLMS")
-    with pytest.raises(ValueError, match=r"feature 'a' is the text 'x': use preprocessing\.OneHotEncoder"):
-        model.learn_one({"a": "x"}, 1.0)
-    assert model.estimator is None
-    model.learn_one({"a": 1.0}, True)
-    with pytest.raises(ValueError, match="feature 'b' must be a finite number, got nan"):
-        model.predict_one({"b": float("nan")})
-    with pytest.raises(ValueError, match="X has 1 rows, but y has 2 labels"):
-        model.learn_many(pd.DataFrame([{"a": 1.0}]), pd.Series([1.0, 2.0]))
-    with pytest.raises(ValueError, match="budget must be an integer >= 1, got 0"):
-        make("KLMS", budget=0).learn_one({"a": 1.0}, 1.0)
-    with pytest.raises(TypeError, match="KLMS has no argument 'probabilities'"):
-        make("KLMS", probabilities=True)
 
 
 def test_progressive_validation_of_a_regressor():

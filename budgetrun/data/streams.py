@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError, counted
 from budgetrun.base.problem import problem_of
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files
 from budgetrun.data.cards import Label
 from budgetrun.data.content import clipped, listed
@@ -25,9 +26,6 @@ from budgetrun.data.tables.columns import check_exact
 from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, stored
 from budgetrun.kernels.width import ROUNDS as ROUNDS
 from budgetrun.kernels.width import median_gamma as median_gamma
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import DatasetSpec
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
@@ -44,8 +42,7 @@ class Stream:
     A test set has its examples in file order, dense or sparse like the stream's and scaled by the stream's statistics,
     and the stream's tasks, never with noise.
 
-    Attributes
-    ----------
+    Attributes:
     X : ndarray or csr_array, float64, or IntegerRows, shape (T, d)
         The examples in the order of the rounds; C-contiguous, or CSR with sorted int32 indices. The caller's own copy.
         IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
@@ -111,8 +108,7 @@ def open_stream(
     dataset that differ in scaling, noise or cap therefore see the same permutation, and the labels flipped at a smaller
     noise are among those flipped at a larger one. A flipped round is flipped in every task.
 
-    Parameters
-    ----------
+    Parameters:
     spec : DatasetSpec
     seed : int, >= 0
         The config's seed.
@@ -124,12 +120,8 @@ def open_stream(
     sha256 : str or None
         The checksum of the data, as in `StreamInfo`, if it is known.
 
-    Raises
-    ------
-    InputError
-        The spec does not fit the data, a file has a fault, or the data have another checksum.
-    DataMissingError
-        A file is neither on this machine nor can it be downloaded.
+    Raises InputError: the spec does not fit the data, a file has a fault, or the data have another checksum.
+    Raises DataMissingError: a file is neither on this machine nor can it be downloaded.
     """
     source, test_source = sources_of(spec)
     where = source.where

@@ -24,6 +24,8 @@ from budgetrun.state import save_state
 _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
+# Rounds that the engine is given at a time: it cuts them into blocks.
+_ROUNDS = 16384
 # The threads that use models, by the ids of these.
 _USERS: dict[int, int] = {}
 F = TypeVar("F", bound=Callable[..., Any])
@@ -285,12 +287,12 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     @_one_thread
     def _play(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
-        """Play rounds in blocks, on the engine's general path; return True."""
-        block, before = self._rounds_per_block(), self._group.rounds
+        """Play rounds on the engine's general path; return True."""
+        most, before = self._rounds_per_call(), self._group.rounds
         try:
-            for start in range(0, len(labels), block):
-                rows = _in_form(X[start : start + block], self._sparse)
-                self._fed(rows, labels[start : start + block])
+            for start in range(0, len(labels), most):
+                rows = _in_form(X[start : start + most], self._sparse)
+                self._fed(rows, labels[start : start + most])
         except Exception:
             # What was learned is lost as soon as an update has failed, but not if the first block was refused.
             if first or self._group.rounds > before:
@@ -323,12 +325,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """True if the calibration needs scores that the engine does not compute in its rounds."""
         return self._calibration is not None and getattr(self, "averaged", False)
 
-    def _rounds_per_block(self) -> int:
-        if self._predicts_first:
-            return 1
-        # With a small support set, most of the time would go into the kernel values within a large block.
-        budget = self._member.learner.budget
-        return 64 if self._group.pool.used < 512 and budget is not None and budget < 512 else 256
+    def _rounds_per_call(self) -> int:
+        return 1 if self._predicts_first else _ROUNDS
 
     def _forget(self) -> None:
         for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration"):

@@ -154,9 +154,6 @@ class SelectingClassifier(BudgetClassifier):
     def _predicts_first(self) -> bool:
         return self._calibration is not None
 
-    def _rounds_per_block(self) -> int:
-        return 1 if self._predicts_first else 256
-
     def _play_one(self, x: np.ndarray, y: Any) -> bool:
         return False
 

@@ -158,8 +158,8 @@ def _moved(q: np.ndarray, eta: np.ndarray, i: int, loss: float) -> np.ndarray:
     """Return (q_j^(-7/8) + eta_j (l_j - c))^(-8/7) with sum 1, where l_i = loss and the other l_j are 0."""
     base = q**-0.875
     base[i] += eta[i] * loss
-    solve = compiling.function(_solved) if compiling.on() else _solved
-    moved: np.ndarray = (base - solve(base, eta, min(loss, float((base / eta).min()))) * eta) ** (-8 / 7)
+    solved = compiling.call(_solved, base, eta, min(loss, float((base / eta).min())))
+    moved: np.ndarray = (base - solved * eta) ** (-8 / 7)
     return moved
 
 

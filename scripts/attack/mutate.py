@@ -45,7 +45,25 @@ import yaml
 
 TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "mutation"
-TESTS = ["tests/engine", "tests/learners", "tests/papers", "tests/play"]
+# The tests that may kill a mutant, by the part of the package that it is in.
+TESTS = {
+    "__init__.py": "test_import.py test_stub.py",
+    "__main__.py": "test_cli.py test_import.py runner/test_interrupts.py",
+    "base": "base config learners test_files.py test_state.py",
+    "cli.py": "test_cli.py test_results.py runner/test_sweep.py",
+    "config": "config runner/test_plan.py results/report",
+    "data": "data hostile/test_readers.py",
+    "engine": "engine learners test_estimators.py",
+    "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py play",
+    "kernels": "engine learners test_multitask.py",
+    "learners": "engine learners",
+    "papers": "papers config/test_claims.py results/report/test_verdicts.py",
+    "play": "play engine runner/test_metrics.py runner/live",
+    "results": "results test_results.py base hostile/test_fuzz_results.py hostile/test_store_faults.py",
+    "river.py": "test_river.py play/test_selection_river.py",
+    "runner": "runner test_cli.py",
+    "state.py": "test_state.py old hostile/test_fuzz_states.py",
+}
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
 _MOST_BYTES = 6 * 2**30
 
@@ -304,6 +322,12 @@ class Chosen:
         signal.setitimer(signal.ITIMER_PROF, 10 * self.seconds[item.nodeid] + 30)
 
 
+def tests_of(names: list[str]) -> list[str]:
+    """Return the tests of the parts of the package that these files are in; a file within a folder goes without it."""
+    found = {f"tests/{path}" for name in names for path in TESTS[Path(name).parts[1]].split()}
+    return sorted(path for path in found if not any(str(parent) in found for parent in Path(path).parents))
+
+
 def workspace(folder: Path) -> Path:
     """Make a copy of the checkout to change."""
     for name in ("budgetrun", "tests"):
@@ -512,7 +536,7 @@ def main() -> int:
     """Try mutants; return 1 if one of them survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("paths", nargs="+", help="files and folders of the package")
-    parser.add_argument("--tests", nargs="+", default=TESTS, metavar="PATH", help="the tests that may kill")
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="the tests that may kill; default: see TESTS")
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants, drawn at random; default: all")
     parser.add_argument("--seed", type=int, default=0, help="for the draw")
     parser.add_argument("--survivors", action="store_true", help="try only those recorded as survivors")
@@ -549,7 +573,7 @@ def main() -> int:
             __import__(library)
     with tempfile.TemporaryDirectory(prefix="mutate-") as temporary:
         folders = [workspace(Path(temporary).resolve() / str(i)) for i in range(given.jobs)]
-        covered = measure(folders[0], given.tests)
+        covered = measure(folders[0], given.tests or tests_of(names))
         print(f"{len(covered[0]):,} tests take {sum(covered[0].values()):.0f} s", flush=True)
         # Bytecode and compiled loops for the others.
         for other in folders[1:]:

@@ -138,7 +138,7 @@ def _learner_row(learner: type[Any]) -> list[str]:
 def _solver_row(solver: type[Any]) -> list[str]:
     # Each theorem is about one of the two problems, with and without slack.
     made = [solver(), *([solver(hard_margin=True)] if "hard_margin" in inspect.signature(solver).parameters else [])]
-    bounds = [bound.name for bound in theory.solver_bounds() if any(map(bound.is_about, made))]
+    bounds = [bound.name for bound in theory.registry() if any(map(bound.is_about, made))]
     name = f"**{solver.title}**<br>`{solver.name}`<br>{_paper(solver)}"
     return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None, "binary")]
 

@@ -17,7 +17,6 @@ from benchmarks import __main__ as program
 from benchmarks import cases, check, growth, loops, pages, sides, solvers
 from budgetrun.base.errors import DataMissingError
 from budgetrun.data import Stream
-from budgetrun.kernels import Gaussian
 from budgetrun.kernels.kinds import held
 
 GAMMA = 0.7
@@ -89,19 +88,6 @@ def test_plain_loops_are_the_references(name, stream):
 
 def test_every_loop_of_a_case_is_tested():
     assert {case.loop for case in cases.CASES.values()} == {loop for loop, *_ in LOOPS.values()}
-
-
-@pytest.mark.parametrize("name", cases.CASES)
-def test_engine_makes_the_same_mistakes(name, tiny):
-    case = cases.CASES[name]
-    given = case.given | ({"budget": 50} if "budget" in case.given else {})
-    X, Y = growth.made_stream(300, 5, 2)
-    make, loop = partial(case.learner, **given), partial(case.loop, **given)
-    if case.amplifies:
-        assert all(loops.agreed_rounds(loop, X, y, GAMMA) == 300 for y in Y)
-    plain = sides.Plain(loop, X, Y, GAMMA).run()
-    for block_size in (16, 64):
-        assert sides.Engine(Gaussian(gamma=GAMMA), make, X, Y, block_size).run() == plain
 
 
 def test_rounding_matters_eventually():
@@ -190,26 +176,6 @@ def test_mpu_and_liblinear_come_to_the_same_objective(tiny):
         assert race.gap <= 1e-4
         assert race.objective / (1 + race.gap) <= race.liblinear_objective <= race.objective
         assert race.ratio == pytest.approx(race.seconds / race.liblinear_seconds)
-
-
-def test_a_larger_delta_takes_no_longer(tiny):
-    points = list(solvers.measure_solver_growth(None))
-    assert {(point.panel, point.solver) for point in points} == {
-        (panel, name) for panel in solvers.AXES for name in solvers.SOLVERS
-    }
-    assert {point.solver for point in points if point.kind == "known"} == {"mpu", "svm_perf"}
-    lines = {}
-    for point in points:
-        lines.setdefault((point.panel, point.solver, point.kind), []).append(point)
-    for (panel, name, kind), line in lines.items():
-        assert [p.x for p in line] == sorted(p.x for p in line)
-        if panel == "accuracy" and name != "dcd":
-            # Points of one trace; those of LIBLINEAR are runs of their own.
-            assert [p.seconds for p in line] == sorted(p.seconds for p in line)
-        if kind == "known":
-            for known, reached in zip(line, lines[panel, name, "reached"], strict=True):
-                # A bound tells no sooner than it is so.
-                assert known.seconds >= reached.seconds
 
 
 def test_slope_is_the_exponent_of_growth():

@@ -39,25 +39,18 @@ def test_cases_are_combinations(tmp_path):
     assert cases == [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 3)]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("verdict: confirmed", "verdict: true", "9: claims[0].verdict: must be one of confirmed, refuted"),
-        ("holds: x < y", "holds: x < z", "15: claims[0].holds: 'x < z' may use only numbers"),
-        ("holds: x < y", "holds: x + y", "15: claims[0].holds: 'x + y' must compare formulas with < <= > >= =="),
-        ("2 * x", "2 * y", "14: claims[0].numbers.y.formula: '2 * y' may use only numbers"),
-        ("label: perceptron", "budgets: 3", "13: claims[0].numbers.x.budgets: unknown key; did you mean 'budget'?"),
-        ("{dataset: [a, b]}", "{data: [a, b]}", "11: claims[0].cases: unknown key; did you mean 'dataset'?"),
-        ("    holds: x < y\n", "", "6: claims[0].holds: exactly one of holds and open must be given"),
-        (
-            "    holds: x < y\n",
-            '    open: "why"\n',
-            "9: claims[0].verdict: must be open, because the key open says why",
-        ),
-        ("    holds", "    undecided: z < 1\n    holds", "15: claims[0].undecided: 'z < 1' may use only numbers"),
-        ("    holds", "    some: size\n    holds", "15: claims[0].some: must be a selector of the cases"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("verdict: confirmed", "verdict: true", "9: claims[0].verdict: must be one of confirmed, refuted"),
+    ("holds: x < y", "holds: x < z", "15: claims[0].holds: 'x < z' may use only numbers"),
+    ("holds: x < y", "holds: x + y", "15: claims[0].holds: 'x + y' must compare formulas with < <= > >= =="),
+    ("2 * x", "2 * y", "14: claims[0].numbers.y.formula: '2 * y' may use only numbers"),
+    ("label: perceptron", "budgets: 3", "13: claims[0].numbers.x.budgets: unknown key; did you mean 'budget'?"),
+    ("{dataset: [a, b]}", "{data: [a, b]}", "11: claims[0].cases: unknown key; did you mean 'dataset'?"),
+    ("    holds: x < y\n", "", "6: claims[0].holds: exactly one of holds and open must be given"),
+    ("    holds: x < y\n", '    open: "why"\n', "9: claims[0].verdict: must be open, because the key open says why"),
+    ("    holds", "    undecided: z < 1\n    holds", "15: claims[0].undecided: 'z < 1' may use only numbers"),
+    ("    holds", "    some: size\n    holds", "15: claims[0].some: must be a selector of the cases"),
+])  # fmt: skip
 def test_mistakes_are_sentences(tmp_path, old, new, message):
     with pytest.raises(InputError, match=f"^{re.escape(f'{tmp_path}/paper.yaml:{message}')}"):
         read(tmp_path, CLAIM.replace(old, new))

@@ -117,16 +117,13 @@ def test_a_manifest_without_a_report_has_an_empty_one() -> None:
     assert report_of({"name": "bare"}, PATH) == report_of({"config": {}}, PATH) == ReportSpec()
 
 
-@pytest.mark.parametrize(
-    ("damaged", "text"),
-    [
-        (manifest(ROW), "expected.t1[0]: online_error_percent missing"),
-        (manifest({"label": "rbp"}), "expected.t1[0]: dataset, online_error_percent missing"),
-        (manifest(ROW | {"value": "ten"}), "expected.t1[0].value: must be a number or empty, got 'ten'"),
-        (manifest(ROW | {"value": 1, "sd": [1]}), "expected.t1[0].sd: must be a number or empty, got [1]"),
-        ({"config": {"report": {"tables": [{}]}}}, "config.report.tables.0.name: Field required"),
-    ],
-)
+@pytest.mark.parametrize(("damaged", "text"), [
+    (manifest(ROW), "expected.t1[0]: online_error_percent missing"),
+    (manifest({"label": "rbp"}), "expected.t1[0]: dataset, online_error_percent missing"),
+    (manifest(ROW | {"value": "ten"}), "expected.t1[0].value: must be a number or empty, got 'ten'"),
+    (manifest(ROW | {"value": 1, "sd": [1]}), "expected.t1[0].sd: must be a number or empty, got [1]"),
+    ({"config": {"report": {"tables": [{}]}}}, "config.report.tables.0.name: Field required"),
+])  # fmt: skip
 def test_a_damaged_manifest(damaged: dict[str, Any], text: str) -> None:
     with pytest.raises(InputError) as caught:
         report_of(damaged, PATH)

@@ -157,15 +157,12 @@ def test_unknown_config(typed: str, text: str) -> None:
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (b"name: caf\xe9\n", "demo.yaml: not UTF-8 text (byte 9); save it as UTF-8"),
-        ("name: demo".encode("utf-16"), "demo.yaml: not UTF-8 text (byte 0); save it as UTF-8"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "demo.yaml: is a binary file, not YAML text; name another file"),
-        (b"name: demo\0", "demo.yaml: is a binary file, not YAML text; name another file"),
-    ],
-)
+@pytest.mark.parametrize(("content", "text"), [
+    (b"name: caf\xe9\n", "demo.yaml: not UTF-8 text (byte 9); save it as UTF-8"),
+    ("name: demo".encode("utf-16"), "demo.yaml: not UTF-8 text (byte 0); save it as UTF-8"),
+    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "demo.yaml: is a binary file, not YAML text; name another file"),
+    (b"name: demo\0", "demo.yaml: is a binary file, not YAML text; name another file"),
+])  # fmt: skip
 def test_a_file_that_is_not_text(content: bytes, text: str) -> None:
     Path("demo.yaml").write_bytes(content)
     with pytest.raises(InputError) as caught:

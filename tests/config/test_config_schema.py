@@ -207,15 +207,12 @@ def test_runs_with_their_own_job() -> None:
     assert load(f"alone: true\n{GOOD}").timed
 
 
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({}, ""),
-        ({"eta": 0.1, "C": 2.0}, "eta=0.1, C=2"),
-        ({"eta": 1e-5, "project": True, "threshold": "distance"}, "eta=1e-05, project=true, threshold=distance"),
-        ({"steps": [1, 2.5], "hierarchy": None, "budget": 12345}, "steps=[1, 2.5], hierarchy=none, budget=12345"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "text"), [
+    ({}, ""),
+    ({"eta": 0.1, "C": 2.0}, "eta=0.1, C=2"),
+    ({"eta": 1e-5, "project": True, "threshold": "distance"}, "eta=1e-05, project=true, threshold=distance"),
+    ({"steps": [1, 2.5], "hierarchy": None, "budget": 12345}, "steps=[1, 2.5], hierarchy=none, budget=12345"),
+])  # fmt: skip
 def test_settings_as_text(parameters: dict[str, Any], text: str) -> None:
     assert setting_text(parameters) == text
 

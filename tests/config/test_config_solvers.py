@@ -123,17 +123,3 @@ def test_each_mistake_has_its_message(tmp_path: Path, changes: dict[str, Any], m
 
 def test_mpu_takes_any_kernel(tmp_path: Path) -> None:
     assert load(tmp_path, **MPU, kernel={"name": "gaussian", "gamma": 1}).kind
-
-
-@pytest.mark.parametrize("name", ["mpu_table1", "mpu_table2"])
-def test_configs_of_the_tables(name: str) -> None:
-    config = config_module.load(name)
-    assert [a.label for a in config.algorithms][:4] == ["mpu", "dcd", "svm_perf", "pegasos"]
-    assert config.kind
-    labels = [dataset.label for dataset in config.datasets]
-    published = {row.dataset for table in config.report.tables for row in table.published}
-    assert published == set(labels[:9])
-    seconds = [table for table in config.report.tables if table.quantity == "seconds_ratio"]
-    assert len(seconds) == 1
-    assert len(seconds[0].published) == 36
-    assert config_module.load(name, "ci").datasets[0].n_examples == 500

@@ -24,17 +24,14 @@ def test_names_that_occur() -> None:
     assert Formula("2 * 3", ("T",)).used == set()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("round(T, 2)", "'round(T, 2)': round takes one value, got 2"),
-        ("max(T)", "'max(T)': max takes two values or more, got 1"),
-        ("T +", "'T +' is not a formula"),
-        ("t", "'t' may use only numbers, + - * / **, sqrt log exp min max round and T"),
-        ("T // 2", "'T // 2' may use only numbers, + - * / **, sqrt log exp min max round and T"),
-        ("__import__('os')", "\"__import__('os')\" may use only numbers, + - * / **, sqrt log exp min max round and T"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("round(T, 2)", "'round(T, 2)': round takes one value, got 2"),
+    ("max(T)", "'max(T)': max takes two values or more, got 1"),
+    ("T +", "'T +' is not a formula"),
+    ("t", "'t' may use only numbers, + - * / **, sqrt log exp min max round and T"),
+    ("T // 2", "'T // 2' may use only numbers, + - * / **, sqrt log exp min max round and T"),
+    ("__import__('os')", "\"__import__('os')\" may use only numbers, + - * / **, sqrt log exp min max round and T"),
+])  # fmt: skip
 def test_what_a_formula_is_not(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Formula(text, ("T",))
@@ -44,22 +41,19 @@ def _even(number: int) -> int:
     return number
 
 
-@pytest.mark.parametrize(
-    ("annotation", "takes", "whole"),
-    [
-        (float, True, False),
-        (float | None, True, False),
-        (Annotated[float, Field(gt=0)], True, False),
-        (Annotated[int, Field(ge=1), AfterValidator(_even)], True, True),
-        (float | Literal["kept"], False, False),
-        (float | str, False, False),
-        (str | None, False, True),
-        (Literal["kept", "shrunk"], False, True),
-        (bool, False, True),
-        (dict[str, float], False, True),
-        (tuple[float, ...], False, True),
-    ],
-)
+@pytest.mark.parametrize(("annotation", "takes", "whole"), [
+    (float, True, False),
+    (float | None, True, False),
+    (Annotated[float, Field(gt=0)], True, False),
+    (Annotated[int, Field(ge=1), AfterValidator(_even)], True, True),
+    (float | Literal["kept"], False, False),
+    (float | str, False, False),
+    (str | None, False, True),
+    (Literal["kept", "shrunk"], False, True),
+    (bool, False, True),
+    (dict[str, float], False, True),
+    (tuple[float, ...], False, True),
+])  # fmt: skip
 def test_formulas_stand_where_a_number_and_no_text_can(annotation: Any, takes: bool, whole: bool) -> None:
     wanted = ValueType(annotation)
     assert wanted.takes_formulas == takes

@@ -12,9 +12,9 @@ from config.demo import GOOD, message, replaced
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
-from budgetrun.config.problems import MOST_PROBLEMS, ValueType, value_types
+from budgetrun.config.problems import MOST_PROBLEMS, FileName, Name, ValueType, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
-from budgetrun.config.schema import MOST_RUNS, DatasetSpec, FileName, Name
+from budgetrun.config.schema import MOST_RUNS, DatasetSpec
 from budgetrun.config.yaml import MOST_BYTES, parse, read_text
 from budgetrun.runner.plan import make_plan
 
@@ -31,23 +31,20 @@ def first_problem(text: str) -> str:
     return parse(text).problems[0].text
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (BOMB, TOO_MANY),
-        ("a: [" + "1," * 5000 + "]", TOO_MANY),
-        ("a: &x '" + "y" * 100_000 + "'\nb: [" + ",".join(["*x"] * 20) + "]", TOO_LONG),
-        ("[" * 500 + "]" * 500, TOO_DEEP),
-        ("[" * 100_000, TOO_DEEP),
-        ("- " * 600 + "a", TOO_DEEP),
-        ("x" * 100_000 + ": 1", "not valid YAML: mapping values are not allowed here"),
-        ("a: " + "9" * 5000, "9" * 57 + "... is not an integer of at most 64 bits"),
-        ("a: 9223372036854775808", "9223372036854775808 is not an integer of at most 64 bits"),
-        ('a: "\\e[31m"', "'\\x1b[31m' has a control character; remove it"),
-        ('a: "\\ud800"', "'\\ud800' has a control character; remove it"),
-        ('a: "\\u202egpj"', "'\\u202egpj' has a control character; remove it"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    (BOMB, TOO_MANY),
+    ("a: [" + "1," * 5000 + "]", TOO_MANY),
+    ("a: &x '" + "y" * 100_000 + "'\nb: [" + ",".join(["*x"] * 20) + "]", TOO_LONG),
+    ("[" * 500 + "]" * 500, TOO_DEEP),
+    ("[" * 100_000, TOO_DEEP),
+    ("- " * 600 + "a", TOO_DEEP),
+    ("x" * 100_000 + ": 1", "not valid YAML: mapping values are not allowed here"),
+    ("a: " + "9" * 5000, "9" * 57 + "... is not an integer of at most 64 bits"),
+    ("a: 9223372036854775808", "9223372036854775808 is not an integer of at most 64 bits"),
+    ('a: "\\e[31m"', "'\\x1b[31m' has a control character; remove it"),
+    ('a: "\\ud800"', "'\\ud800' has a control character; remove it"),
+    ('a: "\\u202egpj"', "'\\u202egpj' has a control character; remove it"),
+])  # fmt: skip
 def test_what_yaml_may_hold(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("budgetrun.config.yaml.MOST_VALUES", 5000)
     began = time.process_time()
@@ -149,16 +146,13 @@ def test_formulas_of_any_length_and_depth() -> None:
         assert len(str(raised.value)) < 200
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("{name: gaussian, sigma: 1e-170}", "sigma: must be between 1e-100 and 1e+100, got 1e-170"),
-        ("{name: gaussian, gamma: 1e308}", "gamma: must be between 1e-100 and 1e+100, got 1e+308"),
-        ("{name: gaussian, gamma: .inf}", "gamma: must be a finite number, got .inf"),
-        ("{name: gaussian, gamma: true}", "gamma: must be a number > 0 or 'auto', got true"),
-        ("{name: polynomial, degree: 1000000000}", "degree: must be an integer >= 1 and <= 1000, got 1000000000"),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), [
+    ("{name: gaussian, sigma: 1e-170}", "sigma: must be between 1e-100 and 1e+100, got 1e-170"),
+    ("{name: gaussian, gamma: 1e308}", "gamma: must be between 1e-100 and 1e+100, got 1e+308"),
+    ("{name: gaussian, gamma: .inf}", "gamma: must be a finite number, got .inf"),
+    ("{name: gaussian, gamma: true}", "gamma: must be a number > 0 or 'auto', got true"),
+    ("{name: polynomial, degree: 1000000000}", "degree: must be an integer >= 1 and <= 1000, got 1000000000"),
+])  # fmt: skip
 def test_numbers_in_range(line: str, said: str) -> None:
     text = CONFIG.replace("{name: linear}", line) + "  - {name: perceptron}\n"
     with pytest.raises(InputError) as raised:

@@ -1,8 +1,9 @@
-"""The search for files, their checksums, and downloads."""
+"""Cards, the files that they name, their checksums and downloads, and files as bytes."""
 
 import gzip
 import hashlib
 import http.server
+import random
 import threading
 
 import pytest
@@ -11,7 +12,8 @@ from made_files import COMPRESS, CONTENT, SHA256, small_card
 
 from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import card, fetch, files, stream_info, verify
+from budgetrun.data import card, fetch, files, list_cards, stream_info, verify
+from budgetrun.data.content import read_content
 
 # The search
 
@@ -230,14 +232,11 @@ def test_a_file_without_checksum_is_never_downloaded(made, monkeypatch):
         assert message(stream_info, spec, made.data, download, kind=DataMissingError) == told
 
 
-@pytest.mark.parametrize(
-    ("content", "changes", "told"),
-    [
-        (CONTENT + b"1 1:1\n", {}, "3 examples where the card of dataset 'unknown' says 2"),
-        (b"1\n1\n", {}, "labels 1:2 where the card of dataset 'unknown' says -1:1 1:1"),
-        (b"1\n1\n1 1:1\n", {"labels": {}}, "3 examples where the card of dataset 'unknown' says 2"),
-    ],
-)
+@pytest.mark.parametrize(("content", "changes", "told"), [
+    (CONTENT + b"1 1:1\n", {}, "3 examples where the card of dataset 'unknown' says 2"),
+    (b"1\n1\n", {}, "labels 1:2 where the card of dataset 'unknown' says -1:1 1:1"),
+    (b"1\n1\n1 1:1\n", {"labels": {}}, "3 examples where the card of dataset 'unknown' says 2"),
+])  # fmt: skip
 def test_a_file_without_checksum_is_held_against_the_card(made, content, changes, told):
     unknown_card(made, **changes)
     path = made.data / "small"
@@ -252,3 +251,77 @@ def test_a_card_without_labels_takes_what_is_there(made):
     (made.data / "small").write_bytes(b"4 1:2\n-1 3:3\n2\n")
     info = stream_info(DatasetSpec(name="unknown", task="multiclass"), made.data)
     assert (info.n_examples, info.classes, info.n_classes) == (3, [-1, 2, 4], 3)
+
+
+def test_every_card_of_the_project_is_sound():
+    found = {c.name: c for c in list_cards()}
+    assert list(found) == sorted(found)
+    assert set(found) >= {"mnist", "usps", "census_income", "noisy_gaussians", "a9a", "ijcnn1", "cod_rna", "w8a"}
+    assert set(found) >= {"phishing", "susy_30000", "covtype_92962"}
+    for c in found.values():
+        assert c.notes
+        assert c.licence
+        for file in c.files_of(tuple(c.files)):
+            assert all(url.startswith(("https://", "http://yann.lecun.com")) for url in file.urls)
+
+
+def test_unknown_card_names_the_nearest():
+    tail = "  (budgetrun list datasets; your own file needs 'path')"
+    assert message(card, "mnists") == f"unknown dataset 'mnists'; did you mean 'mnist'?{tail}"
+    assert message(card, "zzz").startswith("unknown dataset 'zzz'; known: a9a census_income cod_rna ")
+    assert message(card, "../datasets/a9a").startswith("unknown dataset '../datasets/a9a'; ")
+
+
+def test_parts_are_checked():
+    a9a = card("a9a")
+    assert a9a.chosen_parts(None) == ("train",)
+    assert a9a.chosen_parts(["test", "train"]) == ("test", "train")
+    told = "dataset 'a9a': parts: unknown part 'tset'; its parts are: train test"
+    assert message(a9a.chosen_parts, ["tset"]) == told
+    assert message(a9a.chosen_parts, ["tset"], "test") == told.replace("parts: u", "test: u")
+    told = "dataset 'a9a': parts: name each part once; its parts are: train test"
+    assert message(a9a.chosen_parts, ["test", "test"]) == told
+
+
+@pytest.mark.parametrize(("change", "told"), [
+    ({"n_examples": {"all": 3}}, "the label counts of part all do not add up to its n_examples"),
+    ({"n_examples": {}}, "n_examples must name the parts of files, and labels and nnz no others"),
+    ({"labels": {}}, "part all has checksums, so labels must name it"),
+    ({"default_parts": ["x"]}, "default_parts must be parts of files"),
+    ({"surprise": 1}, "surprise: "),
+    ({"version": "x"}, "version: "),
+])  # fmt: skip
+def test_a_faulty_card_names_its_file(made, change, told):
+    made.write({**small_card(made).model_dump(), "name": "other", **change})
+    assert message(card, "other").startswith(f"{made.cards / 'other.yaml'}: not a dataset card: {told}")
+
+
+def test_a_card_is_named_after_its_file(made):
+    small_card(made)
+    (made.cards / "other.yaml").write_text((made.cards / "small.yaml").read_text())
+    assert message(card, "other") == f"{made.cards / 'other.yaml'}: a card is named after its file, got name 'small'"
+
+
+def test_a_card_is_read_strictly(made):
+    small_card(made)
+    path = made.cards / "twice.yaml"
+    path.write_text("name: twice\ntitle: a\ntitle: b\n")
+    assert message(card, "twice") == f"{path}:3: title: key given twice, first on line 2"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_a_broken_compressed_file_is_one_clear_error(tmp_path, suffix):
+    stored = COMPRESS[suffix](random.Random(0).randbytes(2000))
+    path = tmp_path / f"s.csv{suffix}"
+    for damaged in (stored[: len(stored) // 2], stored[:500] + bytes(200) + stored[700:], b"1,2\n" * 9):
+        path.write_bytes(damaged)
+        told = message(read_content, path)
+        assert told.startswith(f"{path}: truncated or corrupt {suffix} file (")
+        assert told.endswith("; replace it with a whole copy")
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_an_empty_file_says_so(tmp_path, suffix):
+    path = tmp_path / f"s.csv{suffix}"
+    path.write_bytes(COMPRESS[suffix](b""))
+    assert message(read_content, path) == f"{path}: the file is empty"

@@ -91,11 +91,6 @@ def test_w8a_keeps_its_zero_rows():
     assert np.isfinite(floats(stream.X).data).all()
 
 
-def test_covtype_is_class_two_against_the_rest():
-    stream = open_stream(DatasetSpec(name="covtype_92962"), 0, 0)
-    assert (stream.tasks["-"] == 1).sum() == 45_328
-
-
 DIGITS = [("usps", (7291, 2007)), ("mnist", (60_000, 10_000))]
 
 
@@ -115,17 +110,14 @@ def test_digits_as_ten_classes_with_a_test_part(name, sizes):
         np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "dtype", "scale"),
-    [
-        ("usps", "integers", np.int16, "unit_norm"),
-        ("mnist", "integers", np.uint8, "none"),
-        ("phishing", "bits", np.int8, "unit_norm"),
-        ("w8a", "bits", np.int8, "none"),
-        ("a9a", "bits", np.int8, "unit_norm"),
-        ("ijcnn1", "floats", np.float64, "none"),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind", "dtype", "scale"), [
+    ("usps", "integers", np.int16, "unit_norm"),
+    ("mnist", "integers", np.uint8, "none"),
+    ("phishing", "bits", np.int8, "unit_norm"),
+    ("w8a", "bits", np.int8, "none"),
+    ("a9a", "bits", np.int8, "unit_norm"),
+    ("ijcnn1", "floats", np.float64, "none"),
+])  # fmt: skip
 def test_real_data_have_the_kind_that_their_card_says(name, kind, dtype, scale):
     spec = DatasetSpec(name=name, scale=scale, task="multiclass")
     assert stream_info(spec).kind == kind

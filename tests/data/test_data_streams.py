@@ -1,4 +1,4 @@
-"""Streams: order, balance, noise, caps, scaling, and what is told of them beforehand."""
+"""Streams: order, labels, balance, noise, caps, scaling, and what is told of them beforehand."""
 
 import hashlib
 
@@ -12,6 +12,7 @@ from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
+from budgetrun.data.streams import task_signs
 from budgetrun.kernels.kinds import floats, stored
 
 
@@ -226,10 +227,8 @@ def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_
 # What does not go together
 
 NOT_OWN = "belongs to a dataset with a card, not to one with 'path'"
-NOT_CARD = "belongs to a dataset with 'path', not to one with a card"
-NOT_MANY = "does not go with 'task: multiclass'; remove one of them"
 LEARNED = "is also in the stream; a test set has examples that are not learned: name another part, or fewer 'parts'"
-MANY, SPLITS = {"task": "multiclass"}, {"task": "equal_splits"}
+SPLITS = {"task": "equal_splits"}
 SPREADS = "variance standard_deviation"
 BINARY = "with 'task: binary'; remove it or the 'task: equal_splits'"
 
@@ -238,34 +237,23 @@ def options(**given):
     return {"options": given}
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "told"),
-    [
-        ("own", {"parts": ("train",)}, f"'parts' {NOT_OWN}; remove it"),
-        ("own", options(a=1), "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
-        ("a9a", options(a=1), "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
-        ("noisy_gaussians", {"parts": ("train",)}, "a generated dataset has no parts; remove 'parts'"),
-        ("noisy_gaussians", {"test": ("test",)}, "a generated dataset has no parts; remove 'test'"),
-        ("noisy_gaussians", {"test_path": "x.csv"}, f"'test_path' {NOT_CARD}; remove it"),
-        ("noisy_gaussians", options(n=1), "options: unknown 'n'; allowed: n_per_class spread"),
-        ("noisy_gaussians", options(n_per_class=0), "options.n_per_class: must be an integer >= 1, got 0"),
-        ("noisy_gaussians", options(spread="std"), f"options.spread: must be one of {SPREADS}, got 'std'"),
-        ("rotating_gaussians", options(deviation=0), "options.deviation: must be a number >= 1e-06, got 0"),
-        ("rotating_gaussians", options(n_examples=3), "options.n_examples: must be even, half for each label, got 3"),
-        ("unit_vectors", options(n_examples=1), "options.n_examples: must be an integer >= 2, got 1"),
-        ("unit_vectors", options(n_examples=True), "options.n_examples: must be an integer >= 2, got True"),
-        ("own", SPLITS | {"balanced": True}, f"'balanced' goes {BINARY}"),
-        ("own", {"positive": 3}, "positive: no example is labelled 3; the labels are: 1 2"),
-        ("a9a", {"label_column": "last"}, f"'label_column' {NOT_CARD}; remove it"),
-        ("a9a", {"missing": "skip"}, f"'missing' {NOT_CARD}; remove it"),
-        ("a9a", {"test": ("train",)}, f"test: part 'train' {LEARNED}"),
-        ("a9a", {"parts": ("train", "test"), "test": ("test",)}, f"test: part 'test' {LEARNED}"),
-        ("a9a", {"test_path": "x.csv"}, f"'test_path' {NOT_CARD}; name the card's parts to test on with 'test'"),
-        ("own", {"test": ("test",)}, f"'test' {NOT_OWN}; name the file of the test set with 'test_path'"),
-        ("own", MANY | {"noise": 0.1}, f"'noise' {NOT_MANY}"),
-        ("own", MANY | {"balanced": True}, f"'balanced' {NOT_MANY}"),
-    ],
-)
+@pytest.mark.parametrize(("name", "fields", "told"), [
+    ("own", {"parts": ("train",)}, f"'parts' {NOT_OWN}; remove it"),
+    ("own", options(a=1), "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
+    ("a9a", options(a=1), "'options' belongs to a generated dataset such as noisy_gaussians; remove it"),
+    ("noisy_gaussians", {"parts": ("train",)}, "a generated dataset has no parts; remove 'parts'"),
+    ("noisy_gaussians", options(n=1), "options: unknown 'n'; allowed: n_per_class spread"),
+    ("noisy_gaussians", options(n_per_class=0), "options.n_per_class: must be an integer >= 1, got 0"),
+    ("noisy_gaussians", options(spread="std"), f"options.spread: must be one of {SPREADS}, got 'std'"),
+    ("rotating_gaussians", options(deviation=0), "options.deviation: must be a number >= 1e-06, got 0"),
+    ("rotating_gaussians", options(n_examples=3), "options.n_examples: must be even, half for each label, got 3"),
+    ("unit_vectors", options(n_examples=1), "options.n_examples: must be an integer >= 2, got 1"),
+    ("unit_vectors", options(n_examples=True), "options.n_examples: must be an integer >= 2, got True"),
+    ("own", SPLITS | {"balanced": True}, f"'balanced' goes {BINARY}"),
+    ("own", {"positive": 3}, "positive: no example is labelled 3; the labels are: 1 2"),
+    ("a9a", {"test": ("train",)}, f"test: part 'train' {LEARNED}"),
+    ("a9a", {"parts": ("train", "test"), "test": ("test",)}, f"test: part 'test' {LEARNED}"),
+])  # fmt: skip
 def test_faults_are_told_before_and_by_the_stream(own, name, fields, told):
     wrong = spec(name, path=own if name == "own" else None, label="x", **fields)
     assert message(stream_info, wrong) == f"dataset 'x': {told}"
@@ -294,3 +282,89 @@ def test_unit_vectors_come_in_turn():
     np.testing.assert_array_equal(y[:22], [1, -1] * 10 + [1, 1])
     # Every vector keeps its label, so their sum, each with its own, is right by 1.
     np.testing.assert_array_equal(y * (X @ np.resize([1, -1], 21)), 1)
+
+
+WHERE = "dataset 'd'"
+TWO, EVEN = "exactly two labels, found", "an even number of labels, 2 to 12, found"
+FEW = "2 to 1,000 labels, found"
+FIRST = " ".join(map(str, range(20)))
+
+
+def binary(classes, positive=None, default=None):
+    return task_signs(classes, "binary", positive, default, WHERE)
+
+
+def codes(classes):
+    return task_signs(classes, "multiclass", None, None, WHERE)
+
+
+def splits(classes):
+    return task_signs(classes, "equal_splits", None, None, WHERE)
+
+
+def test_ten_labels_have_126_complementary_splits():
+    tasks = splits(range(10))
+    assert len(tasks) == len({signs.tobytes() for signs in tasks.values()}) == 126
+    assert list(tasks) == sorted(tasks)
+    assert next(iter(tasks)) == "01234|56789"
+    assert list(tasks)[-1] == "06789|12345"
+    for name, signs in tasks.items():
+        first, second = name.split("|")
+        assert signs.dtype == np.int8
+        assert signs[0] == 1
+        assert sorted(first + second) == list("0123456789")
+        assert [int(digit) for digit in first] == np.flatnonzero(signs == 1).tolist()
+        assert [int(digit) for digit in second] == np.flatnonzero(signs == -1).tolist()
+
+
+def test_splits_of_longer_labels_are_separated():
+    assert list(splits([1, 2, 10, 11])) == ["1,2|10,11", "1,10|2,11", "1,11|2,10"]
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (1, 2), (-1, 1), (-3, 0.5)])
+def test_of_two_labels_the_larger_is_positive(classes):
+    assert {name: signs.tolist() for name, signs in binary(classes).items()} == {"-": [-1, 1]}
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("aa", "b", "sil"), range(1000)])
+def test_every_label_is_a_class_of_its_own(classes):
+    tasks = codes(classes)
+    assert list(tasks) == ["-"]
+    assert tasks["-"].dtype == np.int16
+    assert tasks["-"].tolist() == list(range(len(classes)))
+    # A card's choice of positive labels is for binary tasks.
+    assert (task_signs(classes, "multiclass", None, [1], WHERE)["-"] == tasks["-"]).all()
+
+
+@pytest.mark.parametrize("positive", [2, [2], (2,), "2", 2.0])
+def test_positive_names_the_labels_that_become_plus_one(positive):
+    assert binary((1, 2, 3), positive)["-"].tolist() == [-1, 1, -1]
+    assert binary((1, 2, 3), None, [2])["-"].tolist() == [-1, 1, -1]
+    assert binary((1, 2, 3), [1, 3], [2])["-"].tolist() == [1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("task", "classes", "positive", "fault"),
+    [
+        ("binary", (1, 2, 3), None, f"{TWO} 3: 1 2 3; name those that become +1, e.g. 'positive: 3'"),
+        (
+            "binary", range(6), None,
+            f"{TWO} 6: 0 1 2 3 4 5; name those that become +1, e.g. 'positive: 5', or use 'task: equal_splits'",
+        ),
+        ("binary", (1,), None, f"{TWO} 1: 1; nothing can be learned from a single label"),
+        ("binary", (1, 2), 3, "no example is labelled 3; the labels are: 1 2"),
+        ("binary", (1, 2), "x", "no example is labelled 'x'; the labels are: 1 2"),
+        ("binary", ("a", "b"), 3, "no example is labelled 3; the labels are: a b"),
+        ("binary", (1, 2), [1, 2], "leaves no label for -1; the labels are: 1 2"),
+        ("equal_splits", range(3), None, f"{EVEN} 3: 0 1 2; use 'task: binary' with 'positive'"),
+        ("equal_splits", range(30), None, f"{EVEN} 30: {FIRST} ...; use 'task: binary' with 'positive'"),
+        ("equal_splits", (1, 2), 1, "'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'"),
+        ("multiclass", (1, 2), [1], "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'"),
+        ("multiclass", ("a",), None, f"{FEW} 1: a; nothing can be learned from a single label"),
+        ("multiclass", range(1001), None, f"{FEW} 1,001: {FIRST} ...; is the label a measured number?"),
+    ],
+)  # fmt: skip
+def test_task_faults(task, classes, positive, fault):
+    begin = "" if fault.startswith("'") else f"'task: {task}' needs " if positive is None else "positive: "
+    told = message(task_signs, classes, task, positive, None, WHERE)
+    assert told == f"{WHERE}: {begin}{fault}"

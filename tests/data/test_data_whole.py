@@ -20,17 +20,14 @@ COUNTS[7] = BITS[7] = 0
 
 
 @pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
-@pytest.mark.parametrize(
-    ("X", "dtype", "unit"),
-    [
-        (BITS, np.int8, 1.0),
-        (BITS * 0.18257, np.int8, 0.18257),
-        (DRAWN, np.int16, 1.0),
-        (COUNTS * 0.25, np.int16, 0.25),
-        (np.zeros((3, 2)), np.int8, 1.0),
-        (np.full((3, 2), 32767.0), np.int16, 1.0),
-    ],
-)
+@pytest.mark.parametrize(("X", "dtype", "unit"), [
+    (BITS, np.int8, 1.0),
+    (BITS * 0.18257, np.int8, 0.18257),
+    (DRAWN, np.int16, 1.0),
+    (COUNTS * 0.25, np.int16, 0.25),
+    (np.zeros((3, 2)), np.int8, 1.0),
+    (np.full((3, 2), 32767.0), np.int16, 1.0),
+])  # fmt: skip
 def test_whole_numbers_are_found_with_their_unit(form, X, dtype, unit):
     given = form(X.astype(float))
     found = as_whole(given)

@@ -14,6 +14,7 @@ from reference import nogd
 from reference.kernel_expansion import gaussian
 
 from budgetrun.engine import Group, run
+from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.features import RandomFeatures
 from budgetrun.learners import find
@@ -21,54 +22,58 @@ from budgetrun.learners import find
 KERNEL = Gaussian(gamma=0.5)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "sentence"),
-    [
-        (
-            "bogd++",
-            {"budget": 5, "step": 2.0, "regulariser": 0.5},
-            "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
-            "with step=2 use a regulariser below 0.5",
-        ),
-        (
-            "fogd",
-            {"features": 7, "step": 1.0, "counting": "features"},
-            "features must be even with counting=features (a cosine and a sine per frequency), got 7",
-        ),
-        ("nogd", {"budget": 5, "step": 1.0, "rank": 6}, "rank must be at most budget, 5, got 6"),
-        ("pomdr", {"budget": 6, "first_budget": 7, "eta": 0.1}, "first_budget must be at most budget, 6, got 7"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "sentence"), [
+    ("bogd++", {"budget": 5, "step": 2.0, "regulariser": 0.5},
+     "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
+     "with step=2 use a regulariser below 0.5"),
+    ("fogd", {"features": 7, "step": 1.0, "counting": "features"},
+     "features must be even with counting=features (a cosine and a sine per frequency), got 7"),
+    ("nogd", {"budget": 5, "step": 1.0, "rank": 6}, "rank must be at most budget, 5, got 6"),
+    ("pomdr", {"budget": 6, "first_budget": 7, "eta": 0.1}, "first_budget must be at most budget, 6, got 7"),
+])  # fmt: skip
 def test_parameters_that_do_not_go_together(name, given, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         find(name)(**given)
 
 
-@pytest.mark.parametrize("weights", [[0.1, 0.4, 0.3, 0.2], [0.05, 1.0, -0.02, 0.03]])
-def test_a_removal_of_bogd_keeps_the_function_in_expectation(weights):
+UNIFORM = np.full(4, 1 / 4)
+SIGNED = [0.1, 0.4, -0.3, 0.2], [0.05, 1.0, -0.02, 0.03]
+
+
+@pytest.mark.parametrize(("name", "weights"), [("bogd++", SIGNED[0]), ("bogd++", SIGNED[1]), ("bogd", SIGNED[0])])
+def test_a_removal_of_bogd_keeps_the_function_in_expectation(name, weights):
     """Over the draw: sum_r p_r f_r = f, unless a weight was clipped."""
-    learner = find("bogd++")(budget=4, step=1.0, clip=1e9)
-    sizes = np.abs(weights)
-    chances = np.maximum(1 - 3 * sizes / sizes.sum(), 0)
-    chances /= chances.sum()
+    learner, sizes = find(name)(budget=4, step=1.0, clip=1e9), np.abs(weights)
+    chances = np.maximum(1 - 3 * sizes / sizes.sum(), 0) if name == "bogd++" else UNIFORM
+    chances = chances / chances.sum()
 
     class Held:
-        coef = np.array(weights)
+        coef, size = np.array(weights), 4
 
         def displace(self, i, weights):
-            self.left_by, self.left = i, weights
-            self.left[i] = 0.0
+            self.left_by, self.coef = i, np.where(np.arange(4) == i, 0.0, weights)
+
+        def evict(self, i):
+            self.displace(i, self.coef)
+            self.size = 3
+
+        def scale(self, phi):
+            self.coef = phi * self.coef
+
+        def add(self, weight):
+            """The new example is not part of the mean."""
 
     class Drawing:
-        def __init__(self, u):
-            self.random = lambda: u
+        def __init__(self, r):
+            u = chances[:r].sum() + chances[r] / 2
+            self.random, self.integers = lambda: u, lambda low, high: r
 
     mean = np.zeros(4)
     for r in np.flatnonzero(chances):
-        learner._random, held = Drawing(chances[:r].sum() + chances[r] / 2), Held()
-        learner.replace(held, 1.0)
+        learner._random, held = Drawing(r), Held()
+        (learner.replace if name == "bogd++" else learner.update)(held, 1, *([0.0] if name == "bogd" else []))
         assert held.left_by == r
-        mean += chances[r] * held.left
+        mean += chances[r] * held.coef
     np.testing.assert_allclose(mean, weights, atol=1e-15)
 
 
@@ -83,6 +88,19 @@ def test_nogd_as_the_program_of_2024_reads_it(block_size, stream):
     np.testing.assert_allclose(np.concatenate(scores), trace.scores, atol=1e-9)
     right = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4)
     assert np.abs(np.subtract(trace.scores, right.scores)).max() > 0.1
+
+
+@pytest.mark.parametrize(("second", "equal"), [(9.5, True), (8.5, False)])
+def test_eigenvectors_are_canonical_within_the_rounding_of_the_largest_value(second, equal):
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    turned = vectors @ np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, -1]])
+    one, other = (canonical(np.array([10.0, second, 1.0]), given, 0.1, 3) for given in (vectors, turned))
+    assert np.allclose(one, other) == equal
+    for found, given in ((one, vectors), (other, turned)):
+        np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
+        alone = slice(2, 3) if equal else slice(3)
+        largest = np.abs(given).argmax(axis=0)
+        np.testing.assert_allclose(found[:, alone], (given * np.sign(given[largest, range(3)]))[:, alone], atol=1e-12)
 
 
 def played_by_the_program_of_2024(stream):

@@ -1,12 +1,8 @@
 """Every binary learner with several classes: one per class, as its reference and as scikit-learn's wrapper say."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from cases import EXHAUSTIVE, STREAMS, all_cases, paired
+from cases import EXHAUSTIVE, all_cases, coded_stream, paired
 from reference import kernel_expansion
 from reference.one_vs_rest import one_vs_rest
 from sklearn.datasets import load_digits
@@ -15,12 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from budgetrun import learners
 from budgetrun.base.errors import InputError
-from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import open_stream
 from budgetrun.engine import Group, run, score
 from budgetrun.estimators import CLASSIFIERS
 from budgetrun.kernels import Gaussian
-from budgetrun.kernels.kinds import floats
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.state import load_state, save_state
 
@@ -40,10 +33,7 @@ def one_thread():
 
 
 def stream(name, T=90):
-    X, y = STREAMS[name]()
-    codes = np.random.default_rng(4).integers(N_CLASSES, size=len(y))
-    if name == "random":
-        X = X + 1.5 * np.array([[0, 0], [2, 0], [0, 2], [-2, 0]])[codes]
+    X, codes = coded_stream(name, N_CLASSES)
     return X[:T], codes[:T]
 
 
@@ -125,41 +115,6 @@ def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, 
         assert model.mistakes_ == member.count.mistakes
         assert model.predict(points).tolist() == ["abcdefghij"[c] for c in wrapped.predict(points)]
         assert (model.weights_.shape, len(model.support_set_)) == ((10, len(held)), len(held))
-
-
-WRAPPED = [
-    ("perceptron", None, {}),
-    ("forgetron", "self_tuned", {"budget": 50}),
-    ("rbp", None, {"budget": 50, "seed": 3}),
-    ("ahpatron", None, {"budget": 50, "epsilon": 0.6}),
-    ("projectron++", None, {"eta": 0.3}),
-]
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("learner", "real"), paired(WRAPPED if EXHAUSTIVE else WRAPPED[:2], [("usps", 300), ("mnist", 200)])
-)
-def test_scikit_learn_s_wrapper_predicts_the_same_real_digits(learner, real):
-    (name, variant, given), (dataset, n) = learner, real
-    if not os.environ.get("BUDGETRUN_DATA"):
-        pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
-    spec = DatasetSpec(name=dataset, task="multiclass", parts=("train",), scale="unit_norm", n_examples=n + 200)
-    played = open_stream(spec, 0, 0, Path(os.environ["BUDGETRUN_DATA"]), ["-"])
-    X, y = sp.csr_array(floats(played.X)).toarray(), played.tasks["-"].astype(np.intp)
-    group = Group(Gaussian(gamma=0.78), [made(name, variant)(**given)], n_classes=10)
-    most = 0
-    for start in range(0, n, 256):
-        group.feed(X[start : min(start + 256, n)], y[None, start : min(start + 256, n)])
-        most = max(most, group.members[0].hypothesis.size)
-    binary = next(c for c in CLASSIFIERS.values() if next(iter(c._learners.values())).name == name)
-    wrapped = OneVsRestClassifier(binary(gamma=0.78, **given)).fit(X[:n], y[:n])
-    (member,) = group.members
-    assert wrapped.predict(X[n:]).tolist() == score(member, X[n:]).argmax(axis=0).tolist()
-    union = {tuple(row) for one in wrapped.estimators_ for row in one.support_set_}
-    assert member.hypothesis.size == len(union)
-    # Besides, the pool stores a block.
-    assert group.pool.used <= most + 256
 
 
 def test_rounding_decides_no_tie():

@@ -14,7 +14,6 @@ from budgetrun.engine.hypotheses import (
     Nystroem,
     Optimistic,
     Projected,
-    random_features,
 )
 from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
@@ -289,62 +288,6 @@ def test_optimistic():
     for seed in range(SEQUENCES):
         rng = np.random.default_rng(seed)
         Harness(lambda pool: Optimistic(pool, 3, 0.5), kernel, rng).play(act, check_expansion)
-
-
-def test_nystroem():
-    for seed in range(SEQUENCES):
-        rng = np.random.default_rng(seed)
-
-        def act(h, rng=rng):
-            f = h.f
-            if not f.approximated:
-                if len(h.held) >= 4 and rng.random() < 0.4:
-                    P = h.points()
-                    values, vectors = np.linalg.eigh(h.k(P, P))
-                    best = np.argsort(-values)[:3]
-                    h.Z = vectors[:, best] / np.sqrt(values[best])
-                    coordinates = np.sqrt(values[best])[:, None] * vectors[:, best].T @ h.weights()
-                    weights = h.Z @ coordinates
-                    f.approximate(h.Z, coordinates)
-                    for entry, w in zip(h.held.values(), weights, strict=True):
-                        entry[1] = w
-                elif not h.x_is_held:
-                    w = weight_of(rng)
-                    f.add(w)
-                    h.hold(h.x, w)
-                return
-            w = weight_of(rng)
-            f.step(w)
-            for entry, change in zip(h.held.values(), h.Z @ (h.Z.T @ h.k(h.points(), h.x)[:, 0]), strict=True):
-                entry[1] += w * change
-
-        Harness(lambda pool: Nystroem(pool, 1.0), GAUSSIAN, rng).play(
-            act, lambda h: assert_close(h.f.coef, h.weights(), **SOLVED)
-        )
-
-
-def test_explicit_features():
-    for seed in range(SEQUENCES):
-        rng = np.random.default_rng(seed)
-        steps = []
-
-        def make(pool, seed=seed):
-            make.map = random_features(pool, 0.6, 6, seed)
-            return ExplicitFeatures(pool, make.map, 1.0)
-
-        w = np.zeros(12)
-
-        def act(h, rng=rng, w=w, steps=steps):
-            step = weight_of(rng)
-            steps.append(step)
-            h.f.step(step)
-            w += step * make.map.of(h.x[None])[0]
-            h.f_of = lambda X: make.map.of(X) @ w
-
-        h = Harness(make, GAUSSIAN, rng)
-        h.f_of = lambda X, w=w: make.map.of(X) @ w if len(X) else np.zeros(0)
-        h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
-        assert seed or steps
 
 
 def test_linear():

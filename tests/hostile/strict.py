@@ -181,21 +181,14 @@ _CSR = {
 _CENSUS = _census_row(20, "?", "- 50000.") + _census_row(70, "White", "50000+.") + _census_row(45, "?", "- 50000.")
 # Of each format: valid contents of files that are read together.
 VALID = {
-    "csv": [
-        (_TABLE,),
-        (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",),
-        (b"1;2\r\n-1;3\r\n",),
-        (b"1,2,3\n", b"-1,5,6\n"),
-    ],
+    "csv": [(_TABLE,), (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",), (b"1;2\r\n-1;3\r\n",), (b"1,2,3\n", b"-1,5,6\n")],
     "zip_digit_pairs": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
     "zip_digits": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
     "libsvm": [(_LIBSVM,), (b"+1 70:1 90:2\n-1\n+1 3:1\n",), (b"1 3:2\n", b"-1 3:1\n")],
     "idx": [(idx_file(_IMAGES), idx_file(np.array([0, 1, 2, 1], np.uint8)))],
-    "npz": [
-        (npz_file(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),),
-        (npz_file(X=np.array([[0, 1], [2, 0]], np.float32, order="F"), y=np.array([True, False])),),
-        (npz_file(**_CSR, format=np.array(b"csr"), y=np.array([0.0, 1.0])),),
-    ],
+    "npz": [(npz_file(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),), (npz_file(X=np.array([[0, 1], [2, 0]],
+     np.float32, order="F"), y=np.array([True, False])),), (npz_file(**_CSR, format=np.array(b"csr"), y=np.array([0.0,
+     1.0])),)],
     "census_income": [(_CENSUS.encode(),)],
-}
+}  # fmt: skip
 READERS = {name: globals()[name] for name in VALID}

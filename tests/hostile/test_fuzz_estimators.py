@@ -127,15 +127,12 @@ def test_a_call_that_fails_half_way_leaves_nothing_fitted():
         fitted.predict(BASE)
 
 
-@pytest.mark.parametrize(
-    ("raised", "said"),
-    [
-        (ZeroDivisionError("division by zero"), "numbers are out of range (division by zero); scale the examples, or "),
-        (OverflowError(34, "too large"), "numbers are out of range ((34, 'too large')); scale the examples, or "),
-        (np.linalg.LinAlgError("Singular"), "numbers are out of range (Singular); scale the examples, or "),
-        (None, "the scores are not finite; scale the examples, or "),
-    ],
-)
+@pytest.mark.parametrize(("raised", "said"), [
+    (ZeroDivisionError("division by zero"), "numbers are out of range (division by zero); scale the examples, or "),
+    (OverflowError(34, "too large"), "numbers are out of range ((34, 'too large')); scale the examples, or "),
+    (np.linalg.LinAlgError("Singular"), "numbers are out of range (Singular); scale the examples, or "),
+    (None, "the scores are not finite; scale the examples, or "),
+])  # fmt: skip
 def test_one_sentence_names_learner_and_round(raised, said):
     acted = []
 

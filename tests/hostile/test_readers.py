@@ -161,23 +161,20 @@ def test_an_archive_that_decompresses_to_far_more_is_refused(own, monkeypatch):
 CSR = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 3])}
 
 
-@pytest.mark.parametrize(
-    ("arrays", "told"),
-    [
-        ({"X": np.array([[None]], dtype=object)}, "an array of Python objects"),
-        ({"X": npy("(" * 5000)}, "not a complete .npz archive of plain arrays ("),
-        ({"X": npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -2)}", bytes(16))}, "plain arrays ("),
-        ({"X": npy("{'descr': '\x1b[31m', 'fortran_order': False, 'shape': (1, 2)}", bytes(16))}, "plain arrays ("),
-        ({"X": np.array([["a"]])}, "X holds <U1; real numbers are needed"),
-        ({"X": np.array([[np.longdouble("1e4000")]])}, "X[0, 0] is inf; all numbers must be finite"),
-        ({**CSR, "indices": np.array([0.0, 1.0])}, "indices holds float64; whole numbers are needed"),
-        ({**CSR, "indptr": np.array([0, 2, 1])}, "do not form a CSR matrix ("),
-        ({**CSR, "indices": np.array([0, 2**40])}, "do not form a CSR matrix ("),
-        ({**CSR, "shape": np.array([2, 2**40])}, "vectors of 1,099,511,627,776 features would need 70.4 TB"),
-        ({**CSR, "shape": np.array([2, 3, 4])}, "do not form a CSR matrix ("),
-        ({**CSR, "format": np.array(["csr", "csr"])}, "a sparse matrix of format ['csr', 'csr']; convert it"),
-    ],
-)
+@pytest.mark.parametrize(("arrays", "told"), [
+    ({"X": np.array([[None]], dtype=object)}, "an array of Python objects"),
+    ({"X": npy("(" * 5000)}, "not a complete .npz archive of plain arrays ("),
+    ({"X": npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -2)}", bytes(16))}, "plain arrays ("),
+    ({"X": npy("{'descr': '\x1b[31m', 'fortran_order': False, 'shape': (1, 2)}", bytes(16))}, "plain arrays ("),
+    ({"X": np.array([["a"]])}, "X holds <U1; real numbers are needed"),
+    ({"X": np.array([[np.longdouble("1e4000")]])}, "X[0, 0] is inf; all numbers must be finite"),
+    ({**CSR, "indices": np.array([0.0, 1.0])}, "indices holds float64; whole numbers are needed"),
+    ({**CSR, "indptr": np.array([0, 2, 1])}, "do not form a CSR matrix ("),
+    ({**CSR, "indices": np.array([0, 2**40])}, "do not form a CSR matrix ("),
+    ({**CSR, "shape": np.array([2, 2**40])}, "vectors of 1,099,511,627,776 features would need 70.4 TB"),
+    ({**CSR, "shape": np.array([2, 3, 4])}, "do not form a CSR matrix ("),
+    ({**CSR, "format": np.array(["csr", "csr"])}, "a sparse matrix of format ['csr', 'csr']; convert it"),
+])  # fmt: skip
 def test_arrays_of_the_wrong_kind_are_refused(own, arrays, told):
     assert told in refused(own, "s.npz", archive(**arrays, y=np.ones(2)))
 
@@ -185,23 +182,20 @@ def test_arrays_of_the_wrong_kind_are_refused(own, arrays, told):
 # Text
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("s.csv", b"\xef\xbb\xbf", ": no rows; all lines are blank"),
-        ("s.csv", b"1,2\n1,\x00\n", ":2:2: '\\x00' is not a number"),
-        ("s.csv", b"1,2\n1,\xff\xfe\n", "is not a number"),
-        ("s.csv", b"1,2\r1,3\r", ":1: a carriage return without a line feed; save the file with \\n line ends"),
-        ("s.csv", b'y,"a\n1,2\n1,3\n', ":1: a quotation mark opens a field and is never closed"),
-        ("s.csv", b'1,2\n"1,3\n', ":2: a quotation mark opens a field and is never closed"),
-        ("s.csv", b"1,2\n1," + b"9" * 10**6 + b"\n", "... is too large for a float64"),
-        ("s.csv", b"1," * 10**6 + b"1\n2,3\n", ":2:3: 2 columns where the first row has 1000001"),
-        ("s.svm", b"1 1:" + b"1" * 10**6 + b"\n", "... is too large for a float64"),
-        ("s.svm", b"1 " + b"1" * 10**6 + b":1\n", "...: indices go up to 2147483647"),
-        ("s.svm", b"1 " + b"0" * 5000 + b"3:1 2:1\n", "feature 2 comes after 3; indices must ascend"),
-        ("s.svm", b"1 2147483647:1\n-1 1:1\n", "vectors of 2,147,483,647 features would need 137.4 GB"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "told"), [
+    ("s.csv", b"\xef\xbb\xbf", ": no rows; all lines are blank"),
+    ("s.csv", b"1,2\n1,\x00\n", ":2:2: '\\x00' is not a number"),
+    ("s.csv", b"1,2\n1,\xff\xfe\n", "is not a number"),
+    ("s.csv", b"1,2\r1,3\r", ":1: a carriage return without a line feed; save the file with \\n line ends"),
+    ("s.csv", b'y,"a\n1,2\n1,3\n', ":1: a quotation mark opens a field and is never closed"),
+    ("s.csv", b'1,2\n"1,3\n', ":2: a quotation mark opens a field and is never closed"),
+    ("s.csv", b"1,2\n1," + b"9" * 10**6 + b"\n", "... is too large for a float64"),
+    ("s.csv", b"1," * 10**6 + b"1\n2,3\n", ":2:3: 2 columns where the first row has 1000001"),
+    ("s.svm", b"1 1:" + b"1" * 10**6 + b"\n", "... is too large for a float64"),
+    ("s.svm", b"1 " + b"1" * 10**6 + b":1\n", "...: indices go up to 2147483647"),
+    ("s.svm", b"1 " + b"0" * 5000 + b"3:1 2:1\n", "feature 2 comes after 3; indices must ascend"),
+    ("s.svm", b"1 2147483647:1\n-1 1:1\n", "vectors of 2,147,483,647 features would need 137.4 GB"),
+])  # fmt: skip
 def test_hostile_text_is_refused_at_once(own, name, content, told):
     began = time.monotonic()
     assert told in refused(own, name, content)

@@ -43,20 +43,16 @@ def ids(path):
     return {run.run_id: run.spec.name for run in make_plan(config_module.load(path)).runs}
 
 
-@pytest.mark.parametrize(
-    ("part", "changed"),
-    [
-        (find("rbp"), {"rbp"}),
-        (find("forgetron", "self_tuned"), {"forgetron"}),
-        (find("remove_oldest"), {"remove_oldest"}),
-        (kernels.Gaussian, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
-        (kernels.Linear, set()),
-        (find("perceptron").form, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
-        (find("projectron").form, set()),
-        (find("cks"), set()),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
+@pytest.mark.parametrize(("part", "changed"), [
+    (find("rbp"), {"rbp"}),
+    (find("forgetron", "self_tuned"), {"forgetron"}),
+    (find("remove_oldest"), {"remove_oldest"}),
+    (kernels.Gaussian, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
+    (kernels.Linear, set()),
+    (find("perceptron").form, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
+    (find("projectron").form, set()),
+    (find("cks"), set()),
+], ids=lambda value: getattr(value, "__name__", ""))  # fmt: skip
 def test_a_raised_revision_changes_the_ids_of_what_runs_it_alone(tmp_path, monkeypatch, part, changed):
     path = config(tmp_path)
     before = ids(path)
@@ -78,6 +74,15 @@ def test_a_raised_revision_of_a_value_changes_the_ids_of_runs_with_that_value_al
     assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
     monkeypatch.setattr(find("nogd"), "revised", {})
     assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
+
+
+def test_a_raised_revision_for_a_kernel_changes_the_ids_of_runs_with_that_kernel_alone(tmp_path, monkeypatch):
+    path = config(tmp_path)
+    before = ids(path)
+    monkeypatch.setattr(find("rbp"), "revised", {("kernel", "linear"): 2})
+    assert ids(path) == before
+    monkeypatch.setattr(find("rbp"), "revised", {("kernel", "gaussian"): 2})
+    assert {before[run_id] for run_id in before.keys() - ids(path).keys()} == {"rbp"}
 
 
 @pytest.mark.parametrize("constant", ["engine.REVISION", "JOB_REVISION", "STREAM_REVISION"])

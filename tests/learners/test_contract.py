@@ -5,8 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from cases import STREAMS, all_cases, firsts, paired, random_stream
+from cases import STREAMS, all_cases, coded_stream, fed, firsts, paired, random_stream
 
 from budgetrun import kernels
 from budgetrun.base.problem import BINARY as TWO
@@ -33,14 +32,10 @@ def learner_of(case_id, **changes):
 
 def stream_of(problem, name="random"):
     """Return a stream's examples and labels: signs, codes of classes, or numbers."""
+    if problem is MULTICLASS:
+        return coded_stream(name, N_CLASSES)
     X, y = STREAMS[name]()
-    if problem is REGRESSION:
-        y = np.round(np.sin(2 * X[:, 0]) + 0.5 * y, 1)
-    elif problem is MULTICLASS:
-        y = np.random.default_rng(4).integers(N_CLASSES, size=len(y))
-        if name == "random":
-            X = X + np.array([[0, 0], [2, 0], [0, 2], [-2, 0], [0, -2]])[y]
-    return X, y
+    return X, (np.round(np.sin(2 * X[:, 0]) + 0.5 * y, 1) if problem is REGRESSION else y)
 
 
 def group_of(learners, **options):
@@ -49,8 +44,7 @@ def group_of(learners, **options):
 
 def play(learner, X, y, block_size=40, **options):
     group = group_of([learner], **options)
-    scores = [group.feed(X[s : s + block_size], y[None, s : s + block_size]) for s in range(0, len(y), block_size)]
-    return group, np.concatenate(scores, axis=-1)[0]
+    return group, fed(group, X, y[None], block_size)[0]
 
 
 @cache
@@ -64,7 +58,7 @@ def played(case_id, near=False, dtype="float64"):
     group = group_of([learner_of(case_id)], dtype=dtype)
     group.watch = lambda i, t: held.update({t: group.members[i].hypothesis.rounds.tolist()})
     X = random_stream()[0] if near else X
-    scores = np.concatenate([group.feed(X[s : s + 40], y[None, s : s + 40])[0] for s in range(0, len(y), 40)], axis=-1)
+    scores = fed(group, X, y[None], 40)[0]
     return group.members[0], scores, held
 
 
@@ -115,8 +109,7 @@ def test_watched_when_it_acts_and_only_then(case_id):
         mistaken.append(group.members[i].hypothesis.mistaken)
 
     group = group_of([learner_of(case_id)], watch=watch)
-    blocks = [group.feed(X[start : start + 40], y[None, start : start + 40])[0] for start in range(0, len(y), 40)]
-    scores, at = np.concatenate(blocks, axis=-1), np.arange(len(y))
+    scores, at = fed(group, X, y[None], 40)[0], np.arange(len(y))
     if CASES[case_id][0] is REGRESSION:
         # Numbers are never mistaken.
         lead = np.ones(len(y))
@@ -258,15 +251,3 @@ def test_a_learner_that_fails_leaves_the_others_alone(problem):
     assert np.isfinite(scores[[0, 2, 3]]).all()
     with pytest.raises(RuntimeError, match="on purpose"):
         play(Faulty(), X, y)
-
-
-def test_many_features_take_the_sparse_path():
-    rng = np.random.default_rng(0)
-    X = sp.random_array((60, 9000), density=0.005, rng=rng, format="csr")
-    y = rng.choice([-1, 1], 60)
-    learners = [find("forgetron", "greedy")(budget=10), find("projectron++")(eta=0.3)]
-    learners += [find("projectron++", task="multiclass")(eta=0.3), find("passive_aggressive", task="multiclass")()]
-    for learner in learners:
-        labels = (y > 0) * 4 if learner.task == "multiclass" else y
-        (_, sparse), (_, dense) = (play(pickle.loads(pickle.dumps(learner)), rows, labels) for rows in (X, X.toarray()))
-        np.testing.assert_allclose(sparse, dense, atol=1e-12)

@@ -111,35 +111,6 @@ def test_the_first_example_of_bsgd_is_added_even_if_it_is_predicted():
     assert group.members[0].count.mistakes == 0
 
 
-def test_a_removal_of_bogd_keeps_the_function_in_expectation():
-    learner = find("bogd")(budget=4, step=1.0, clip=1e9)
-    weights = np.array([0.1, 0.4, -0.3, 0.2])
-
-    class Held:
-        def __init__(self):
-            self.coef, self.size = weights, 4
-
-        def evict(self, i):
-            self.coef, self.size = np.where(np.arange(4) == i, 0.0, self.coef), 3
-
-        def scale(self, phi):
-            self.coef = phi * self.coef
-
-        def add(self, weight):
-            """The new example is not part of the mean."""
-
-    class Drawing:
-        def __init__(self, i):
-            self.integers = lambda low, high: i
-
-    mean = np.zeros(4)
-    for i in range(4):
-        learner._random, held = Drawing(i), Held()
-        learner.update(held, 1, 0.0)
-        mean += held.coef / 4
-    np.testing.assert_allclose(mean, weights, atol=1e-15)
-
-
 def test_no_weight_of_bogd_is_larger_than_its_clip():
     X, y = random_stream()
     learner = find("bogd")(budget=12, step=0.5, clip=1.3)

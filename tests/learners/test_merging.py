@@ -136,3 +136,11 @@ def test_on_a_pair_of_two_signs_the_partners_matter():
     assert left["all"].coef.tolist() == [0.0, 1.0]
     assert left["same_sign"].coef[0] > 1
     assert left["same_sign"].coef[1] == -1.0
+
+
+def test_an_equal_point_has_a_kernel_value_of_1_to_8_digits_and_the_last_of_the_first_class_counts():
+    one = np.ones((1, 3))
+    for row, found in (([0.5, 1 - 4e-9, 1 - 6e-9], 1), ([1, 1, 0.5], 1), ([1 - 6e-9] * 3, -1)):
+        assert merging.last_equal(np.array(row), one) == found
+    # Point 2 is of class 0, point 1 of class 1, which comes later; point 0 is of neither.
+    assert merging.last_equal(np.ones(3), np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 2.0]])) == 1

@@ -66,16 +66,39 @@ tighter: beta=0.0, validation=cache
 """
 
 
-def test_defaults():
+REGRESSION_DEFAULTS = """
+adaraker: factors=FACTORS, features=50, step=0.5, regulariser=0.0002, beta=0.5, rate=0.1, frequencies=orthogonal, seed=0
+aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
+aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
+aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
+fb_krls: regulariser=0.01
+fogd: seed=0, counting=frequencies
+klms: budget=None
+knlms: budget=None, step=0.5, coherence=0.95, regulariser=0.01
+krls: budget=None, nu=0.0001
+nogd: rank=None
+norma: budget=None, step=0.5, regulariser=0.01, loss=squared, epsilon=0.1, nu=None
+qklms: budget=None, step=0.9, epsilon=0.1
+raker: factors=FACTORS, features=50, step=0.5, rate=None, regulariser=0.0, frequencies=orthogonal, seed=0
+"""
+
+
+@pytest.mark.parametrize(("task", "defaults"), [("binary", DEFAULTS), ("regression", REGRESSION_DEFAULTS)])
+def test_defaults(task, defaults):
     """Configs leave most of these out, and runs are named by those that they give."""
     found = []
-    for name, variants in registry().items():
+    for name, variants in registry(task).items():
         for variant, learner in variants.items():
             known = parameters(learner).values()
             given = ", ".join(f"{p.name}={p.default}" for p in known if p.default is not p.empty)
             if given:
                 found.append(f"{name}({variant}): {given}" if variant else f"{name}: {given}")
-    assert "\n".join(found).replace(str(FACTORS), "FACTORS") == DEFAULTS.strip()
+    assert "\n".join(found).replace(str(FACTORS), "FACTORS") == defaults.strip()
+
+
+def test_nu_belongs_to_the_insensitive_loss():
+    with pytest.raises(ValueError, match=r"nu goes with loss=insensitive only, got nu=0.5 and loss=squared; leave nu"):
+        find("norma", task="regression")(nu=0.5)
 
 
 @pytest.mark.parametrize("task", BASES)
@@ -112,17 +135,14 @@ def test_rows_of_zeros_are_divided_by_one():
     assert lengths(np.array(squares)).tolist() == [*map(length, squares)] == [1.0, 0.5, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("label_kernel", "costs", "message"),
-    [
-        (np.ones((2, 3)), None, "label_kernel must be a symmetric matrix, got one of shape (2, 3)"),
-        (np.ones(3), None, "label_kernel must be a symmetric matrix, got one of shape (3,)"),
-        ([[1, 2], [0, 1]], None, "label_kernel must be a symmetric matrix, got one of shape (2, 2)"),
-        ([[1, 2], [2, 1]], None, "label_kernel must be positive semidefinite: it has a negative eigenvalue"),
-        (np.eye(2), np.ones((3, 3)), "costs must be a matrix of shape (2, 2) with no negative entries"),
-        (np.eye(2), [[0, -1], [1, 0]], "costs must be a matrix of shape (2, 2) with no negative entries"),
-    ],
-)
+@pytest.mark.parametrize(("label_kernel", "costs", "message"), [
+    (np.ones((2, 3)), None, "label_kernel must be a symmetric matrix, got one of shape (2, 3)"),
+    (np.ones(3), None, "label_kernel must be a symmetric matrix, got one of shape (3,)"),
+    ([[1, 2], [0, 1]], None, "label_kernel must be a symmetric matrix, got one of shape (2, 2)"),
+    ([[1, 2], [2, 1]], None, "label_kernel must be positive semidefinite: it has a negative eigenvalue"),
+    (np.eye(2), np.ones((3, 3)), "costs must be a matrix of shape (2, 2) with no negative entries"),
+    (np.eye(2), [[0, -1], [1, 0]], "costs must be a matrix of shape (2, 2) with no negative entries"),
+])  # fmt: skip
 def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
     made = find("projectron++", task="multiclass").of
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -37,17 +37,14 @@ def looked_at(learner, X, y, kernel=KERNEL):
     return found
 
 
-@pytest.mark.parametrize(
-    ("make", "given"),
-    [
-        (ModifiedRBP, {"budget": 60, "seed": 1}),
-        (ModifiedRBP, {"budget": 60, "radius": 0.12, "seed": 1}),
-        (ModifiedRBP, {"budget": 9, "step": 0.7, "radius": 1.0, "seed": 2}),
-        (SimplifiedForgetron, {"budget": 60}),
-        (SimplifiedForgetron, {"budget": 60, "radius": 0.1}),
-        (SimplifiedForgetron, {"budget": 9, "step": 0.7, "radius": 0.8}),
-    ],
-)
+@pytest.mark.parametrize(("make", "given"), [
+    (ModifiedRBP, {"budget": 60, "seed": 1}),
+    (ModifiedRBP, {"budget": 60, "radius": 0.12, "seed": 1}),
+    (ModifiedRBP, {"budget": 9, "step": 0.7, "radius": 1.0, "seed": 2}),
+    (SimplifiedForgetron, {"budget": 60}),
+    (SimplifiedForgetron, {"budget": 60, "radius": 0.1}),
+    (SimplifiedForgetron, {"budget": 9, "step": 0.7, "radius": 0.8}),
+])  # fmt: skip
 @pytest.mark.parametrize("stream", [*STREAMS.values(), lambda: random_stream(T=800, seed=8)])
 def test_weights_are_at_most_eta_and_the_ball_is_never_left(make, given, stream):
     X, y = stream()
@@ -175,18 +172,13 @@ def test_without_a_regulariser_and_a_ball_it_removes_the_oldest():
     assert (simplified.mistakes, simplified.max_support) == (oldest.mistakes, oldest.max_support)
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"budget": 5}, "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32"),
-        (
-            {"budget": 100, "radius": 0.05},
-            "got 3.125; with budget=100 and step=0.03125 use a larger radius or a regulariser below 32",
-        ),
-        ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "got 1; with budget=100 and step=0.5 use a regulariser "),
-        ({"budget": 100, "radius": 1e-200}, "got inf; with budget=100"),
-    ],
-)
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"budget": 5}, "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32"),
+    ({"budget": 100, "radius": 0.05},
+     "got 3.125; with budget=100 and step=0.03125 use a larger radius or a regulariser below 32"),
+    ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "got 1; with budget=100 and step=0.5 use a regulariser "),
+    ({"budget": 100, "radius": 1e-200}, "got inf; with budget=100"),
+])  # fmt: skip
 def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
     begins = "step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
     with pytest.raises(ValueError, match=f"^{re.escape(begins + sentence)}"):

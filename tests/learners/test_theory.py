@@ -62,16 +62,13 @@ def test_basic_forgetron_stays_in_its_ball(stream, budget):
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize(
-    ("variant", "given"),
-    [
-        ("basic", {}),
-        ("basic", {"cap": "when_full", "logarithm": "base2"}),
-        ("self_tuned", {}),
-        ("greedy", {}),
-        ("greedy", {"test": "cumulative"}),
-    ],
-)
+@pytest.mark.parametrize(("variant", "given"), [
+    ("basic", {}),
+    ("basic", {"cap": "when_full", "logarithm": "base2"}),
+    ("self_tuned", {}),
+    ("greedy", {}),
+    ("greedy", {"test": "cumulative"}),
+])  # fmt: skip
 def test_what_lemma_6_needs_is_counted_as_the_paper_defines_it(stream, variant, given):
     X, y = STREAMS[stream]()
     X, y = X[:100], y[:100]

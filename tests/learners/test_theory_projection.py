@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, paired, random_stream
+from cases import EXHAUSTIVE, STREAMS, TASKS, paired, random_stream
 
 from budgetrun import kernels
 from budgetrun.engine import Group, run
@@ -257,45 +257,6 @@ def test_without_a_threshold_it_is_the_perceptron(stream, kernel, several):
     assert projectron.hypothesis.size < perceptron.hypothesis.size
 
 
-AVERAGED = {
-    **{i: (False, find(name, variant), given) for i, name, variant, given, _ in all_cases()},
-    **{
-        f"multiclass-{i}": (True, find(n, v, "multiclass"), given)
-        for i, n, v, given, _ in all_cases("MULTICLASS_CASES")
-    },
-    "structured": (True, find("projectron++", task="multiclass"), {"eta": 0.3, "hierarchy": "(0 (2 3)) 1 4"}),
-}
-AVERAGED = {i: case for i, case in AVERAGED.items() if case[1].averages()}
-
-
-@pytest.mark.parametrize("case_id", AVERAGED)
-def test_averaged_hypothesis_is_the_mean_of_those_that_predicted(case_id):
-    several, make, given = AVERAGED[case_id]
-    X, y = random_stream(T=120)
-    if several:
-        y = np.random.default_rng(7).integers(N_CLASSES, size=len(y))
-    points = np.random.default_rng(5).normal(size=(6, 2))
-    K = GAUSSIAN.between(X, points)
-    learner, scores = make(**given), {}
-    L = learner.label_kernel if getattr(learner, "label_kernel", None) is not None else np.eye(N_CLASSES)
-
-    def watch(i, t):
-        f = group.members[i].hypothesis
-        values = f.coef @ K[f.rounds]
-        scores[t] = L @ values if several else values
-
-    group = Group(GAUSSIAN, [learner], n_classes=N_CLASSES if several else None, watch=watch)
-    for start in range(0, len(y), 7):
-        group.feed(X[start : start + 7], y[None, start : start + 7])
-    now, total = 0.0, np.zeros((N_CLASSES, 6) if several else 6)
-    for t in range(len(y)):
-        total += now  # round t predicts with what the rounds before it left
-        now = scores.get(t, now)
-    f = group.members[0].hypothesis
-    np.testing.assert_allclose(f.score(points, averaged=True), total / len(y), rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(f.score(points), now + np.zeros_like(total), rtol=1e-8, atol=1e-9)
-
-
 # -- kernels without projections -------------------------------------------------------------------------------------
 
 
@@ -327,13 +288,10 @@ class Sigmoid(Kernel):
 
 
 @pytest.mark.parametrize("kernel", [Parabola(), Sigmoid()], ids=str)
-@pytest.mark.parametrize(
-    ("name", "several"),
-    [
-        *((name, several) for name in ("projectron", "projectron++") for several in (False, True)),
-        ("projected_alma", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "several"), [
+    *((name, several) for name in ("projectron", "projectron++") for several in (False, True)),
+    ("projected_alma", False),
+])  # fmt: skip
 def test_kernel_that_is_not_positive_definite_is_named(kernel, name, several):
     X, y = random_stream()
     labels = (y + 1) // 2 if several else y

@@ -72,19 +72,16 @@ def test_its_online_error_is_that_of_predictions_before_the_labels():
     assert model.mistakes_ == wrong
 
 
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (made("best"), "rule must be one of fixed_share, hedge, omkc, omkc_sd, racing, got 'best'"),
-        (made(rule_parameters={"share": 0.1}), "rule_parameters: hedge has no parameter 'share'; it has none"),
-        (made("fixed_share", rule_parameters={"share": 1}), "share must be a number > 0 and < 1, got 1"),
-        (SelectingClassifier([]), "estimators must have at least one classifier, got an empty list"),
-        (SelectingClassifier("rbp"), "estimators must be a classifier of budgetrun, or a list of them, got 'r'"),
-        (SelectingClassifier(RBP(), grid=[{}, {}]), "grid must be a dict, or a list of 1, one per estimator, got 2"),
-        (SelectingClassifier(RBP(), grid={"gama": [1]}), "Invalid parameter 'gama'"),
-        (SelectingClassifier(RBP(), grid={"tie": ["mistake", "positive"]}), "tie must be the same for all candidates"),
-    ],
-)
+@pytest.mark.parametrize(("model", "message"), [
+    (made("best"), "rule must be one of fixed_share, hedge, omkc, omkc_sd, racing, got 'best'"),
+    (made(rule_parameters={"share": 0.1}), "rule_parameters: hedge has no parameter 'share'; it has none"),
+    (made("fixed_share", rule_parameters={"share": 1}), "share must be a number > 0 and < 1, got 1"),
+    (SelectingClassifier([]), "estimators must have at least one classifier, got an empty list"),
+    (SelectingClassifier("rbp"), "estimators must be a classifier of budgetrun, or a list of them, got 'r'"),
+    (SelectingClassifier(RBP(), grid=[{}, {}]), "grid must be a dict, or a list of 1, one per estimator, got 2"),
+    (SelectingClassifier(RBP(), grid={"gama": [1]}), "Invalid parameter 'gama'"),
+    (SelectingClassifier(RBP(), grid={"tie": ["mistake", "positive"]}), "tie must be the same for all candidates"),
+])  # fmt: skip
 def test_what_is_wrong_is_one_sentence(model, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         model.fit(*random_stream(20))

@@ -9,23 +9,18 @@ from sweeping import config, outcomes, rows, run
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
-from budgetrun.papers.bounds import write_bounds
+from budgetrun.papers.bounds.report import write_bounds
 from budgetrun.play.selection import registry
 from budgetrun.results.report import Report
 from budgetrun.runner.plan import make_plan
 
 SWEPT = {
     "kernel": {"name": "gaussian", "gamma": [0.1, 1]},
-    "algorithms": [
-        {"name": "perceptron"},
-        {"name": "rbp", "budget": [5, 20], "seeds": "by_repetition"},
-        {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.5]}},
-    ],
-    "select": [
-        {"rule": "hedge", "of": "rbp"},
-        {"rule": "racing", "of": ["rbp", "perceptron"], "confidence": 0.2, "label": "race"},
-    ],
-}
+    "algorithms": [{"name": "perceptron"}, {"name": "rbp", "budget": [5, 20], "seeds": "by_repetition"},
+     {"name": "forgetron", "budget": {"of": "perceptron", "fractions": [0.5]}}],
+    "select": [{"rule": "hedge", "of": "rbp"}, {"rule": "racing", "of": ["rbp", "perceptron"], "confidence": 0.2,
+     "label": "race"}],
+}  # fmt: skip
 
 
 def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
@@ -90,22 +85,16 @@ def test_each_algorithm_with_several_candidates_and_all_of_them(tmp_path):
     assert "select" not in config_module.load(config(tmp_path)).resolved()
 
 
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (
-            {"rule": "hegde"},
-            f"select[0].rule: unknown 'hegde'; did you mean 'hedge'?  (allowed: {', '.join(registry())})",
-        ),
-        ({"rule": "hedge", "of": "rbp", "share": 0.1}, "select[0].share: unknown key  (allowed: rule, of, label)"),
-        ({"rule": "fixed_share", "of": "rbp", "share": 2}, "select[0].share: must be a number > 0 and < 1, got 2"),
-        ({"rule": "hedge", "of": "rpb"}, "select[0].of: no algorithm has the label 'rpb'; did you mean 'rbp'?"),
-        ({"rule": "hedge", "of": []}, "select[0].of: must be a label, a list of labels with at least one, or each"),
-        ({"rule": "hedge"}, "select[0].of: 'forgetron(self_tuned)' has a budget that depends on another run"),
-        ({"rule": "hedge", "of": "rbp", "label": "rbp"}, "label 'rbp' is already used"),
-        ("hedge", "select[0]: must be a mapping (key: value), got 'hedge'"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "message"), [
+    ({"rule": "hegde"}, f"select[0].rule: unknown 'hegde'; did you mean 'hedge'?  (allowed: {', '.join(registry())})"),
+    ({"rule": "hedge", "of": "rbp", "share": 0.1}, "select[0].share: unknown key  (allowed: rule, of, label)"),
+    ({"rule": "fixed_share", "of": "rbp", "share": 2}, "select[0].share: must be a number > 0 and < 1, got 2"),
+    ({"rule": "hedge", "of": "rpb"}, "select[0].of: no algorithm has the label 'rpb'; did you mean 'rbp'?"),
+    ({"rule": "hedge", "of": []}, "select[0].of: must be a label, a list of labels with at least one, or each"),
+    ({"rule": "hedge"}, "select[0].of: 'forgetron(self_tuned)' has a budget that depends on another run"),
+    ({"rule": "hedge", "of": "rbp", "label": "rbp"}, "label 'rbp' is already used"),
+    ("hedge", "select[0]: must be a mapping (key: value), got 'hedge'"),
+])  # fmt: skip
 def test_what_is_wrong_is_one_sentence(tmp_path, entry, message):
     with pytest.raises(InputError, match=re.escape(message)) as error:
         config_module.load(config(tmp_path, select=[entry]))

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from joblib import Parallel, delayed, register_parallel_backend
 from joblib.parallel import BACKENDS
-from sweeping import config, ended, outcomes, rows, run, slow_config, start, wait_for, workers
+from sweeping import config, ended, outcomes, rows, slow_config, start, wait_for, workers
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
@@ -125,22 +125,14 @@ def test_an_error_ends_the_calls_and_kills_the_workers():
 NO_PROCESSES = "joblib has no such backend of processes; there are dask, local, loky, multiprocessing, ray, spark"
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("threading", f"--backend threading: {NO_PROCESSES}"),
-        ("ray", "--backend ray needs ray; install it with: pip install ray"),
-        ("spark", "--backend spark needs spark; install it with: pip install joblibspark"),
-    ],
-)
+@pytest.mark.parametrize(("name", "sentence"), [
+    ("threading", f"--backend threading: {NO_PROCESSES}"),
+    ("ray", "--backend ray needs ray; install it with: pip install ray"),
+    ("spark", "--backend spark needs spark; install it with: pip install joblibspark"),
+])  # fmt: skip
 def test_a_backend_that_is_not_there(tmp_path, monkeypatch, name, sentence):
     for module in ("ray", "joblibspark"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(InputError) as raised, backends.opened(Options(results=tmp_path, backend=name), 2):
         pass
     assert str(raised.value) == sentence
-
-
-def test_a_command_with_an_unknown_backend(tmp_path, capsys):
-    code, out, err = run(capsys, "sweep", config(tmp_path), "--backend", "lokky")
-    assert (code, out, err) == (2, "", f"--backend lokky: {NO_PROCESSES}\n")

@@ -3,12 +3,11 @@
 import contextlib
 import io
 import json
-import os
 import shutil
 
 import numpy as np
 import pytest
-from sweeping import config, outcomes, parts, rows, run, start, wait_for
+from sweeping import config, outcomes, parts, rows
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
@@ -184,34 +183,6 @@ def test_solutions_are_tested_with_their_bias(tmp_path, run_sweep, kernel):
     assert row["test_error"] == ""
 
 
-def test_runs_survive_a_kill(tmp_path, capsys, monkeypatch):
-    slow = {"name": "mpu", "accuracy": 1e-7, "seeds": 60}
-    data = [{"name": "noisy_gaussians", "noise": 0.2, "options": {"n_per_class": 4000}}]
-    path = solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[slow])
-    folder = tmp_path / "results" / "solved"
-    process = start(tmp_path, "sweep", path)
-    wait_for(lambda: len(parts(folder)) >= 3)
-    process.kill()
-    process.communicate()
-    kept = len(parts(folder))
-    assert kept >= 3
-    monkeypatch.chdir(tmp_path)
-    _, out, _ = run(capsys, "sweep", path, "--dry-run")
-    assert out.startswith(f"solved: 60 runs, {kept} finished, {60 - kept} to do")
-
-
-def test_only_and_list_know_solvers(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = solver_config(tmp_path)
-    code, out, _ = run(capsys, "sweep", path, "--only", "algorithm=mpu", "--dry-run")
-    assert code == 0
-    assert out.startswith("solved: 4 runs, 0 finished, 4 to do")
-    code, out, _ = run(capsys, "list", "algorithms")
-    listed = out.splitlines()
-    for name in solvers.registry():
-        assert any(line.startswith(f"{name} [solver] ") for line in listed)
-
-
 def test_run_ids_follow_the_solvers_own_revision(tmp_path, monkeypatch):
     def ids():
         return {run.run_id: run.spec.name for run in make_plan(config_module.load(path)).runs}
@@ -221,29 +192,3 @@ def test_run_ids_follow_the_solvers_own_revision(tmp_path, monkeypatch):
     monkeypatch.setattr(solvers.find("dcd"), "revision", 2)
     assert {before[run_id] for run_id in before.keys() - ids().keys()} == {"dcd"}
     assert len(before.keys() - ids().keys()) == sum(name == "dcd" for name in before.values())
-
-
-def test_what_differs_gives_another_run(tmp_path):
-    def ids(**changes):
-        return {run.run_id for run in make_plan(config_module.load(solver_config(tmp_path, **changes))).runs}
-
-    assert len(ids()) == 8
-    assert ids() == ids()
-    assert not ids() & ids(seed=1)
-    assert len(ids() & ids(algorithms=[{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "C": 2, "seeds": 2}])) == 4
-
-
-@pytest.mark.realdata
-def test_objectives_on_a9a_and_web_agree_with_the_published_ones(tmp_path, run_sweep):
-    if not os.environ.get("BUDGETRUN_DATA"):
-        pytest.skip("set BUDGETRUN_DATA to the folder of the real data sets")
-    data = [{"name": "a9a"}, {"name": "w8a", "label": "web"}]
-    assert run_sweep(solver_config(tmp_path, datasets=data, repetitions=1, algorithms=[{"name": "mpu"}]))[0] == 0
-    a9a, web = rows(tmp_path / "results" / "solved")
-    for row, published, low, high in ((a9a, 11434.4, 11432.68, 11433.82), (web, 6605.17, 6604.87, 6604.94)):
-        objective, bound = float(row["objective"]), float(row["lower_bound"])
-        assert objective == pytest.approx(published, rel=1e-4)
-        assert bound <= high
-        assert low <= objective <= high * (1 + 1e-4)
-        # The solver's own gap is an upper bound of the known one.
-        assert float(row["gap"]) >= objective / high - 1

@@ -19,60 +19,82 @@ from budgetrun.kernels.kinds import KINDS
 from budgetrun.papers import solvers
 from budgetrun.runner import estimate
 from budgetrun.runner.estimate import CALLS, VALUE_SECONDS, job_bytes, job_seconds
-from budgetrun.runner.plan import Options, Run, make_plan, sources, with_budgets
-from budgetrun.runner.status import describe
-from budgetrun.runner.sweep import sweep
+from budgetrun.runner.plan import Run, make_plan, sources, with_budgets
 
 DENSE = StreamInfo(20_000, 500, None, ["-"], "")
 SPARSE = StreamInfo(20_000, 500, 12.0, ["-"], "", kind="bits")
+
+
+@pytest.fixture
+def of(tmp_path):
+    """Return a function that estimates the cost of algorithms on a stream."""
+
+    def cost_of(cost, *algorithms, n_rounds=20_000, d=500, nnz=None, dtype="float64", kernel=None, **info):
+        kernel = {"kernel": {"name": "linear"}} if kernel == "linear" else {}
+        stream = StreamInfo(n_rounds, d, nnz, ["-"], "", **info)
+        runs = make_plan(config_module.load(config(tmp_path, algorithms=[*algorithms], repetitions=1, **kernel))).runs
+        return cost(runs, stream, dtype) if cost is job_bytes else cost(runs, stream)
+
+    return cost_of
 
 
 def runs_of(tmp_path, *algorithms):
     return make_plan(config_module.load(config(tmp_path, algorithms=list(algorithms), repetitions=1))).runs
 
 
-@pytest.mark.parametrize("cost", [job_bytes, job_seconds])
-def test_more_costs_more(tmp_path, cost):
-    def of(info=DENSE, **given):
-        given = {key: value for key, value in ({"name": "rbp", "budget": 100, "seeds": 2} | given).items() if value}
-        return cost(runs_of(tmp_path, given), info)
+RBP, PERCEPTRON, ETA = (
+    {"name": "rbp", "budget": 100, "seeds": 2},
+    {"name": "perceptron"},
+    {"name": "projectron", "eta": 0.1},
+)
+SPARSELY = {"nnz": 12.0, "kind": "bits"}
+BOTH = (job_bytes, job_seconds)
+# Costs, algorithms and the stream of what costs more, and of what costs less.
+MORE = {
+    "budget": (BOTH, [RBP | {"budget": 1000}], {}, [RBP], {}),
+    "seeds": (BOTH, [RBP | {"seeds": 20}], {}, [RBP], {}),
+    "dense": (BOTH, [RBP], {}, [RBP], SPARSELY),
+    "pairs": (BOTH, [{"name": "cks", "budget": 2000}], {}, [{"name": "remove_oldest", "budget": 100}], {}),
+    "rounds": (BOTH, [RBP], {}, [RBP], {"n_rounds": 10_000}),
+    "dense, solvers": (BOTH, [{"name": "mpu"}], {"kernel": "linear"}, [{"name": "mpu"}],
+     SPARSELY | {"kernel": "linear"}),
+    "float32": (BOTH[:1], [{"name": "cks", "budget": 3000}], {}, [{"name": "cks", "budget": 3000}],
+     {"dtype": "float32"}),
+    "margin": (BOTH, [{"name": "passive_aggressive"}], {}, [PERCEPTRON], {}),
+    "margin, ALMA": (BOTH, [{"name": "alma"}], {}, [PERCEPTRON], {}),
+    "projections": (BOTH, [ETA], {}, [{"name": "rbp", "budget": 2000}], {}),
+    "test set": (BOTH, [PERCEPTRON], {"n_test": 20_000}, [PERCEPTRON], {}),
+    "features": (BOTH, [{"name": "raker", "features": 3000}], {"d": 20}, [{"name": "raker", "features": 50}],
+     {"d": 20}),
+}  # fmt: skip
 
-    assert of(budget=1000) > of()
-    assert of(seeds=20) > of()
-    assert of() > of(SPARSE)
-    assert of(name="cks", seeds=None, budget=2000) > of(name="remove_oldest", seeds=None, budget=2000)
-    assert of() > of(StreamInfo(10_000, 500, None, ["-"], ""))
+
+@pytest.mark.parametrize("what", MORE)
+def test_more_costs_more(of, what):
+    costs, algorithms, stream, fewer, shorter = MORE[what]
+    for cost in costs:
+        assert of(cost, *algorithms, **stream) > of(cost, *fewer, **shorter) > 0
 
 
-def test_the_cost_of_solvers_follows_the_size_of_their_data(tmp_path):
+def test_a_gram_matrix_of_a_solver_counts(tmp_path):
     path = config(tmp_path, kernel={"name": "linear"}, repetitions=1, algorithms=[{"name": "mpu"}])
     runs = make_plan(config_module.load(path)).runs
-    for cost in (job_bytes, job_seconds):
-        assert cost(runs, DENSE) > cost(runs, SPARSE) > 0
     nonlinear = [replace(run, spec=replace(run.spec, kernel=KernelSpec(name="gaussian"))) for run in runs]
-    gram = job_bytes(nonlinear, SPARSE) - job_bytes(runs, SPARSE)
-    assert gram == 8 * SPARSE.n_examples**2
+    assert job_bytes(nonlinear, SPARSE) - job_bytes(runs, SPARSE) == 8 * SPARSE.n_examples**2
 
 
-def test_a_solver_costs_no_more_than_its_limit_allows(tmp_path):
-    def of(**given):
-        algorithm = {"name": "pegasos", **given}
-        path = config(tmp_path, kernel={"name": "linear"}, repetitions=1, algorithms=[algorithm])
-        return job_seconds(make_plan(config_module.load(path)).runs, DENSE)
+def test_a_solver_costs_no_more_than_its_limit_allows(of):
+    def seconds(**given):
+        return of(job_seconds, {"name": "pegasos", **given}, kernel="linear")
 
-    assert of(iterations=1000) == pytest.approx(of(iterations=2000) / 2)
-    assert of(iterations=1000) < of() == of(iterations=10**12)
-    assert of(accuracy=1e-3) == pytest.approx(of() / 10)
+    assert seconds(iterations=1000) == pytest.approx(seconds(iterations=2000) / 2)
+    assert seconds(iterations=1000) < seconds() == seconds(iterations=10**12)
+    assert seconds(accuracy=1e-3) == pytest.approx(seconds() / 10)
 
 
 def test_estimates_name_no_algorithm():
     text = Path(estimate.__file__).read_text()
     assert not [name for name in [*learners.registry(), *solvers.registry()] if f'"{name}"' in text]
-
-
-def test_float32_takes_less_memory(tmp_path):
-    runs = runs_of(tmp_path, {"name": "cks", "budget": 3000})
-    assert job_bytes(runs, DENSE, "float32") < job_bytes(runs, DENSE)
 
 
 @pytest.mark.parametrize("label", ["perceptron", "unbounded"])
@@ -84,32 +106,19 @@ def test_mistakes_are_known_once_budgets_are(tmp_path, label):
     assert many > 2 * few
 
 
-@pytest.mark.parametrize("cost", [job_bytes, job_seconds])
-def test_support_sizes_are_guessed(tmp_path, cost):
-    def of(*algorithms, n_rounds=20_000, **info):
-        return cost(runs_of(tmp_path, *algorithms), StreamInfo(n_rounds, 500, None, ["-"], "", **info))
-
-    perceptron, rbp = {"name": "perceptron"}, {"name": "rbp", "budget": 2400}
-    assert of({"name": "passive_aggressive"}) > of(perceptron)
-    assert of({"name": "alma"}) > of(perceptron)
-    assert of({"name": "projectron", "eta": 0.1}) > of({"name": "rbp", "budget": 2000})
-    assert of(perceptron, n_test=20_000) > of(perceptron)
+@pytest.mark.parametrize("cost", BOTH)
+def test_support_sizes_are_guessed(of, cost):
     # An unknown support size is taken to be about the Perceptron's mistakes; for memory, more.
-    low, guessed, high = (of(perceptron, rbp | {"budget": budget}) for budget in (2400, {"of": "perceptron"}, 6001))
+    budgets = 2400, {"of": "perceptron"}, 6002
+    low, guessed, high = (of(cost, PERCEPTRON, {"name": "rbp", "budget": budget}) for budget in budgets)
     assert low < guessed < high
 
 
-def test_learners_that_are_interpreted_cost_what_they_declare(tmp_path):
-    def of(cost, n_rounds=20_000, **given):
-        return cost(runs_of(tmp_path, given), StreamInfo(n_rounds, 20, None, ["-"], ""))
-
+def test_learners_that_are_interpreted_cost_what_they_declare(of):
     for name, calls in (("raker", 30), ("adaraker", 90), ("oks", 30), ("ioks", 50)):
-        assert of(job_seconds, name=name) > 20_000 * calls / CALLS > 0.05
-    # Each setting has its own form, whatever was asked before.
-    for cost in (job_seconds, job_bytes):
-        assert of(cost, name="raker", features=3000) > 1.2 * of(cost, name="raker", features=50)
+        assert of(job_seconds, {"name": name}, d=20) > 20_000 * calls / CALLS > 0.05
     # It holds the examples of all rounds.
-    more = of(job_bytes, name="oks") - of(job_bytes, n_rounds=10_000, name="oks")
+    more = of(job_bytes, {"name": "oks"}, d=20) - of(job_bytes, {"name": "oks"}, d=20, n_rounds=10_000)
     assert more > 10_000 * 8 * (256 + 20)
 
 
@@ -178,12 +187,3 @@ def test_reading_a_table_takes_memory_of_its_own(tmp_path):
         needed.append(job_bytes(runs, info))
     # Measured for CSV, JSON lines and Parquet: 85 to 120 MB more than for the same numbers in an .npz.
     assert 80e6 < needed[0] - needed[1] < 130e6
-
-
-def test_a_dry_run_adds_up(tmp_path):
-    options = Options(results=tmp_path / "results", jobs=2)
-    loaded = config_module.load(config(tmp_path))
-    said = describe(loaded, options)
-    assert said.splitlines()[-1].startswith("  estimate: about ")
-    sweep(loaded, Options(results=tmp_path / "results"))
-    assert "estimate" not in describe(loaded, options)

@@ -21,7 +21,7 @@ from budgetrun.kernels.kinds import as_whole
 from budgetrun.learners import BASES
 from budgetrun.learners import registry as learners
 from budgetrun.papers import solvers
-from budgetrun.papers.bounds import write_bounds
+from budgetrun.papers.bounds.report import write_bounds
 from budgetrun.results.report import Report
 from budgetrun.runner.plan import make_jobs, make_plan, select
 
@@ -215,12 +215,3 @@ def test_auto_is_that_of_the_first_repetition_as_learners_see_it(tmp_path, monke
     kernel = {"name": "gaussian", "gamma": expected}
     typed = planned(config(tmp_path, datasets=datasets, kernel=kernel))
     assert not {run.run_id for run in plan.runs} & {run.run_id for run in typed}
-
-
-def test_auto_on_equal_examples_is_one_sentence(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own.csv").write_text("0,1\n1,1\n" * 5)
-    datasets = [{"name": "own", "path": "own.csv"}]
-    path = config(".", datasets=datasets, kernel={"name": "gaussian", "gamma": "auto"}, repetitions=1)
-    said = "the first 10 examples are all equal, so they have no distances; give gamma as a number"
-    assert run(capsys, "sweep", path) == (2, "", f"dataset 'own': kernel: gamma: auto: {said}\n")

@@ -93,24 +93,21 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
     assert {p.stem for p in (folder / "figures").glob("*.png")} == {"rounds", "budgets"}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("task: regression, o", "o", "datasets[1].task: is of two classes, and that of datasets[0] is not"),
-        ("klms, budget: [10, 40], step: [0.1, 0.5]", "rbp, budget: 3", "'rbp' learns two classes or several classes"),
-        ("quantity: r2", "quantity: online_error", "must be one of rmse, mae, r2, support_size, seconds, seconds_"),
-        ("by: rmse", "by: online_error", "by: must be one of rmse, prefix, as the algorithms are regression learners"),
-        ("x: rounds", "y: online_error, x: rounds", "with x: rounds must be one of rmse, windowed_rmse, support_"),
-        ("label_column: target", "noise: 0.1", "noise: goes with two classes, not with task: regression; remove it"),
-        ("name: own", "name: own\ntie: positive", "must be 'mistake' with task: regression, where no score of 0"),
-        ("label_column: target", "test_path: stream.csv", "goes with classes, not with task: regression; remove it"),
-        ("step: [0.1, 0.5]", "step: 0", "step: must be a number > 0, got 0"),
-        ("label_column: target", "positive: 1", "positive: goes with two classes, not with task: regression; remove"),
-        ("friedman, task", "friedman, test: [x], task", "test: goes with classes, not with task: regression; remove"),
-        ("name: own", "name: own\nmetrics: [f1, auc]", "metrics: f1, auc cannot be measured with task: regression"),
-        ("{name: krls, budget: 20}", "{name: dcd}", "algorithms[2].name: 'dcd' is a solver, and "),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("task: regression, o", "o", "datasets[1].task: is of two classes, and that of datasets[0] is not"),
+    ("klms, budget: [10, 40], step: [0.1, 0.5]", "rbp, budget: 3", "'rbp' learns two classes or several classes"),
+    ("quantity: r2", "quantity: online_error", "must be one of rmse, mae, r2, support_size, seconds, seconds_"),
+    ("by: rmse", "by: online_error", "by: must be one of rmse, prefix, as the algorithms are regression learners"),
+    ("x: rounds", "y: online_error, x: rounds", "with x: rounds must be one of rmse, windowed_rmse, support_"),
+    ("label_column: target", "noise: 0.1", "noise: goes with two classes, not with task: regression; remove it"),
+    ("name: own", "name: own\ntie: positive", "must be 'mistake' with task: regression, where no score of 0"),
+    ("label_column: target", "test_path: stream.csv", "goes with classes, not with task: regression; remove it"),
+    ("step: [0.1, 0.5]", "step: 0", "step: must be a number > 0, got 0"),
+    ("label_column: target", "positive: 1", "positive: goes with two classes, not with task: regression; remove"),
+    ("friedman, task", "friedman, test: [x], task", "test: goes with classes, not with task: regression; remove"),
+    ("name: own", "name: own\nmetrics: [f1, auc]", "metrics: f1, auc cannot be measured with task: regression"),
+    ("{name: krls, budget: 20}", "{name: dcd}", "algorithms[2].name: 'dcd' is a solver, and "),
+])  # fmt: skip
 def test_mistakes_of_configs(own_file, tmp_path, old, new, message):
     text = CONFIG.format(path=own_file[0]).replace(old, new, 1)
     (tmp_path / "own.yaml").write_text(text)

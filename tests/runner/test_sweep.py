@@ -11,7 +11,6 @@ import time
 import zlib
 from concurrent.futures.process import BrokenProcessPool
 
-import numpy as np
 import psutil
 import pytest
 from cases import EXHAUSTIVE
@@ -41,7 +40,7 @@ from budgetrun.runner.backends import Workers
 from budgetrun.runner.estimate import jobs_within_memory
 from budgetrun.runner.plan import Options, Plan, Run
 from budgetrun.runner.progress import Progress
-from budgetrun.runner.status import describe, status
+from budgetrun.runner.status import describe
 
 
 def finished(folder):
@@ -107,25 +106,10 @@ def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, ru
     assert sorted(asked) == sorted([(b, f) for b in (5, 20) for f in (0.5, 1.0)] * 2)
 
 
-def test_only_some_runs_bring_the_one_setting_they_need(tmp_path, run_sweep, folder):
-    path = config(tmp_path, algorithms=SIZED, repetitions=1)
-    only = {"algorithm": ["remove_oldest"], "budget": ["budget=20"]}
-    assert run_sweep(path, only=only)[1].endswith("3/3 runs, _ s\n")
-    found = [(row["label"], row["budget"], row["seed"]) for row in rows(folder)]
-    assert found == [("remove_oldest", "10", "0"), ("remove_oldest", "20", "0"), ("source", "20", "0")]
-
-
 def test_the_number_of_workers_does_not_matter(tmp_path, small):
     path, folder = small
     assert ended(start(tmp_path, "sweep", path, "--jobs", 2, "--results", "two"))[0] == 0
     assert outcomes(tmp_path / "two" / "small") == outcomes(folder)
-
-
-def test_a_profile_has_a_folder_of_its_own(tmp_path, run_sweep):
-    path = config(tmp_path, profiles={"ci": {"n_examples": 40, "repetitions": 1, "seeds": 1}})
-    assert run_sweep(path, "ci")[0] == 0
-    assert len(rows(tmp_path / "results" / "ci" / "small")) == 6
-    assert not (tmp_path / "results" / "small").exists()
 
 
 def test_only_some_runs_bring_the_perceptrons_they_need(tmp_path, run_sweep, folder):
@@ -178,26 +162,6 @@ def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
     assert ", 13 s of it to compile learners, only this time, at most 0." in estimate
 
 
-def test_several_classes_and_a_test_set(tmp_path, run_sweep, folder):
-    rng = np.random.default_rng(0)
-    for name, n in (("own", 90), ("held_out", 30)):
-        y = rng.integers(0, 3, n)
-        X = rng.normal(size=(n, 2)) + 3 * np.eye(3)[y, :2]
-        (tmp_path / f"{name}.csv").write_text("".join(f"{a},{b},{c}\n" for a, (b, c) in zip(y, X, strict=True)))
-    own = {"name": "own", "path": "own.csv", "test_path": "held_out.csv", "task": "multiclass", "order": "permuted"}
-    rbp = {"name": "rbp", "budget": {"of": "projectron", "fractions": [0.5]}}
-    algorithms = [{"name": "perceptron"}, {"name": "projectron", "eta": [0.1, 0.3]}, rbp]
-    path = config(tmp_path, datasets=[own], algorithms=algorithms)
-    assert run_sweep(path)[0] == 0
-    found = rows(folder)
-    assert [row["label"] for row in found[:5]] == ["perceptron", *["projectron"] * 2, *["rbp"] * 2]
-    assert {row["task"] for row in found} == {"-"}
-    for row in found:
-        assert 0 <= float(row["last_test_error"]) < 0.7
-        assert (row["test_error"] == "") == (row["label"] == "rbp")
-    assert run_sweep(path)[1].startswith("small: 0 runs to do, 10 finished")
-
-
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 
@@ -229,22 +193,6 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_s
     assert {row["run_id"]: row["seconds"] for row in finished(folder)}.items() > before.items()
     assert len(finished(folder)) == 16
     assert json.loads((folder / "manifest.json").read_text())["failures"] == []
-
-
-def test_a_failed_perceptron_fails_those_whose_budget_it_gives(tmp_path, run_sweep, monkeypatch, folder):
-    path = config(tmp_path, repetitions=1)
-    with monkeypatch.context() as patched:
-        patched.setattr("budgetrun.learners.perceptron.Perceptron.update", lambda *_: 1 / 0)
-        code, err = run_sweep(path)
-    assert code == 1
-    assert "8/8 runs" in err
-    found = {row["label"] + row["budget_fraction"]: row for row in rows(folder)}
-    failed = ["forgetron(self_tuned)0.25", "forgetron(self_tuned)1.0", "perceptron"]
-    assert [key for key, row in found.items() if row["status"] == "failed"] == failed
-    why = "RuntimeError: its budget is a fraction of the support size of a perceptron run that failed"
-    assert found["forgetron(self_tuned)1.0"]["error"] == why
-    assert run_sweep(path)[0] == 0
-    assert len(finished(folder)) == 8
 
 
 def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_path, run_sweep, monkeypatch, folder):
@@ -636,44 +584,15 @@ def test_a_missing_dask_scheduler_is_reported(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-def test_a_users_own_file_may_stand_beside_the_config(tmp_path, run_sweep, capsys, monkeypatch):
-    (tmp_path / "project").mkdir()
-    (tmp_path / "project" / "own.csv").write_text("".join(f"{i % 2},{i % 7}\n" for i in range(40)))
-    own, perceptron = [{"name": "own", "path": "own.csv"}], [{"name": "perceptron"}]
-    config(tmp_path / "project", "mine", datasets=own, algorithms=perceptron, repetitions=1)
-    monkeypatch.chdir(tmp_path)
-    assert run_sweep("project/mine.yaml")[0] == 0
-    assert run(capsys, "status", "results") == (0, "results/mine: 1 of 1 run finished\n", "")
-
-
 # -- values of each dataset, numbers of each length, and a job for each run --------------------------------------------
 
 
 VARIED = {
-    "datasets": [
-        {"name": "noisy_gaussians", "label": label, "options": {"n_per_class": n}}
-        for label, n in (("short", 50), ("long", 200))
-    ],
-    "algorithms": [
-        {"name": "rbp", "budget": {"by_dataset": {"short": 5, "long": [10, 20]}}, "seeds": "by_repetition"},
-        {"name": "bogd++", "budget": 10, "step": ["1 / sqrt(T)", "10 / sqrt(T)"]},
-    ],
-}
-
-
-def test_values_by_dataset_and_of_the_streams_length(tmp_path, run_sweep, folder):
-    path = config(tmp_path, **VARIED)
-    assert run_sweep(path)[0] == 0
-    found = rows(folder)
-    rbp = [(r["dataset"], r["repetition"], r["seed"], r["budget"]) for r in found if r["label"] == "rbp"]
-    assert sorted(rbp) == sorted(
-        (label, str(r), str(r), str(b)) for label, b in (("short", 5), ("long", 10), ("long", 20)) for r in range(2)
-    )
-    assert run_sweep(path)[1].startswith("small: 0 runs to do, 14 finished")
-    said = describe(config_module.load(path), Options(results=tmp_path / "results"))
-    assert said.startswith("small: 14 runs, 14 finished, 0 to do")
-    assert status(folder) == f"{folder}: 14 of 14 runs finished"
-    assert run_sweep(path, only={"dataset": ["long"], "budget": ["20"]})[0] == 0
+    "datasets": [{"name": "noisy_gaussians", "label": label, "options": {"n_per_class": n}} for label, n in (("short",
+     50), ("long", 200))],
+    "algorithms": [{"name": "rbp", "budget": {"by_dataset": {"short": 5, "long": [10, 20]}}, "seeds": "by_repetition"},
+     {"name": "bogd++", "budget": 10, "step": ["1 / sqrt(T)", "10 / sqrt(T)"]}],
+}  # fmt: skip
 
 
 def test_a_run_of_its_own_has_the_same_outcome(tmp_path, run_sweep):

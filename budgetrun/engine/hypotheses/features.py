@@ -85,7 +85,7 @@ class OfFeatures(Hypothesis):
 class WithoutSupport(Hypothesis):
     """Base of forms over features of all examples, with an empty support set."""
 
-    reads_kernel = False
+    needs_values = False
 
     @property
     def slots(self) -> np.ndarray:

@@ -26,7 +26,6 @@ from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
-from budgetrun.kernels import compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
 from budgetrun.results.store.write import Store, move_aside
@@ -41,7 +40,7 @@ from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
-    from budgetrun.config.yaml import Problem
+    from budgetrun.config.yaml import Mistake
     from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.kinds import Matrix
@@ -82,7 +81,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
             classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
             encoding=None if before is None else before.encoding,
         )
-        chunks, first, state = _ordered(table, request), None, before
+        chunks, state = _ordered(table, request), before
         if state is None or not state.session.rounds:
             first = next(chunks)
             chunks = chain([first], chunks)
@@ -95,7 +94,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
             say(f"continued after {state.session.rounds:,} rounds")
         state.stamp, state.ended = stamp, False
         played = _Run(request, config, table, state, skip, report)
-    return played.play(chunks, first)
+    return played.play(chunks)
 
 
 def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
@@ -176,7 +175,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     )
 
 
-def _of_option(problem: Problem, request: Request) -> str:
+def _of_option(problem: Mistake, request: Request) -> str:
     """Return what is wrong with the settings of a request, said of its options: there is no config file yet."""
     options = {"algorithms": ("--algorithm", request.algorithms), "select": ("--select", request.select)}
     section, *inside = problem.path or ("",)
@@ -261,18 +260,13 @@ class _Run:
         # False while some learners have played more rounds than others.
         self._whole = True
 
-    def play(self, chunks: Iterator[Chunk], first: Chunk | None) -> int:
-        """Play the rest of the stream; return the exit code. ``first`` is its first chunk, for a new one."""
+    def play(self, chunks: Iterator[Chunk]) -> int:
+        """Play the rest of the stream; return the exit code."""
         request, session = self.request, self.state.session
         make_folder(request.folder)
         write(request.folder / CONFIG, self.state.config)
         began = time.monotonic()
         code = 0
-        if first is not None:
-            if compiling.begins():
-                say("each learner is compiled once for this version, which takes some seconds")
-            X, codes = (part[:64] for part in first)
-            session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising(), self._loaded():

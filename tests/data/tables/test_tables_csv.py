@@ -1,7 +1,10 @@
-"""CSV as people write it: against Python's csv module, and with a sentence for each fault."""
+"""CSV as people write it, against Python's csv module; the thread that reads ahead, and memory."""
 
 import csv
 import io
+import os
+import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 
 from budgetrun.data import content as lines
 from budgetrun.data.tables import open_table
+from budgetrun.data.tables.table import ahead
 
 
 def table_of(text, **options):
@@ -58,22 +62,19 @@ FINITE = "a feature is a finite number"
 SKIP = "set missing to skip to leave such rows out"
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("a,y\n1,0\n2,\n", f"3:2: the label is missing; {SKIP}"),
-        ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {SKIP}, or to zero to read 0"),
-        ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
-        ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
-        ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
-        ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
-        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
-        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
-        ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
-        ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
-        ("a,ok,y\n1,yes,0\n1,no,1\n", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "fault"), [
+    ("a,y\n1,0\n2,\n", f"3:2: the label is missing; {SKIP}"),
+    ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {SKIP}, or to zero to read 0"),
+    ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
+    ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
+    ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
+    ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
+    ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
+    ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
+    ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
+    ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
+    ("a,ok,y\n1,yes,0\n1,no,1\n", None),
+])  # fmt: skip
 def test_a_fault_is_named_with_its_line_and_column(text, fault):
     table = table_of(text, label="y")
     if fault is None:
@@ -121,29 +122,23 @@ FEW = "which has few different whole numbers"
 ASK = "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)"
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
-        ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
-        ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
-        ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
-        ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
-    ],
-)
+@pytest.mark.parametrize(("text", "found"), [
+    ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
+    ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
+    ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
+    ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
+    ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
+])  # fmt: skip
 def test_the_label_is_found_and_said(text, found):
     assert table_of(text).label_found == found
 
 
-@pytest.mark.parametrize(
-    ("label", "told"),
-    [
-        (None, ASK),
-        ("q", "label: no column 'q'; its columns are u v w"),
-        (4, "label: no column 4; columns count from 1 to 3"),
-        (0, "label: no column 0; columns count from 1 to 3"),
-    ],
-)
+@pytest.mark.parametrize(("label", "told"), [
+    (None, ASK),
+    ("q", "label: no column 'q'; its columns are u v w"),
+    (4, "label: no column 4; columns count from 1 to 3"),
+    (0, "label: no column 0; columns count from 1 to 3"),
+])  # fmt: skip
 def test_a_label_that_is_not_clear_is_asked_for(label, told):
     assert message(table_of, "u,v,w\n1,0.5,3\n4,5,6\n", label=label) == f"s.csv: {told}"
 
@@ -204,3 +199,77 @@ def test_a_scan_says_all_that_is_wrong_with_counts():
     assert table_of("a,y\n1,1\n2,1\n", label="y").scan().problems == [
         "s.csv: all rows have the label 1; nothing can be learned from a single label"
     ]
+
+
+def readers():
+    # Progress bars of other tests leave a thread of their own.
+    own = [thread for thread in threading.enumerate() if not type(thread).__module__.startswith("tqdm")]
+    return [thread for thread in own if thread is not threading.main_thread()]
+
+
+def test_items_come_in_order_and_none_is_left_out():
+    assert list(ahead(item for item in [1, None, 2, None, 3])) == [1, 2, 3]
+
+
+def test_an_error_comes_in_its_place_and_the_thread_ends():
+    def items():
+        yield 1
+        raise KeyError("here")
+
+    found = ahead(items())
+    assert next(found) == 1
+    with pytest.raises(KeyError):
+        next(found)
+    assert not readers()
+
+
+def test_a_caller_who_stops_early_ends_the_thread():
+    closed = []
+
+    def items():
+        try:
+            yield from range(10**9)
+        finally:
+            closed.append(True)
+
+    found = ahead(items())
+    assert next(found) == 0
+    found.close()
+    assert closed
+    assert not readers()
+
+
+def test_a_pipe_without_end_gives_what_has_arrived_and_can_be_left(monkeypatch):
+    monkeypatch.setattr(lines, "HEAD_SECONDS", 0.2)
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as file, os.fdopen(writing, "wb", buffering=0) as source:
+        source.write(b"a,y\n" + b"1,0\n2,1\n" * 5000)
+        table = open_table(file, label="y")
+        chunks = table.chunks(10)
+        source.write(b"3,0\n" * 20)
+        found = [next(chunks) for _ in range(1002)]
+        assert sum(len(chunk.y) for chunk in found) == 10020
+        chunks.close()
+    assert not readers()
+
+
+def test_a_long_stream_is_read_in_bounded_memory(monkeypatch):
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(lines, "HEAD_BYTES", 1 << 16)
+    rows = b"".join(b"%d.5,%d,%d\n" % (i, i * i % 97, i % 2) for i in range(10_000))
+
+    class Source(io.RawIOBase):
+        left = 40
+
+        def read(self, size=-1):
+            self.left -= 1
+            return rows if self.left >= 0 else b""
+
+    next(open_table(io.BytesIO(rows), label="last").chunks())  # imports
+    tracemalloc.start()
+    try:
+        table = open_table(Source(), label="last")
+        assert sum(len(chunk.y) for chunk in table.chunks()) == 400_000
+        assert tracemalloc.get_traced_memory()[1] < 4e6 < 40 * len(rows)
+    finally:
+        tracemalloc.stop()

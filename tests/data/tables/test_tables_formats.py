@@ -191,25 +191,19 @@ def test_kernel_values_do_not_depend_on_dense_or_sparse_rows(kernel, whole):
     assert kernel.between(rows[0], rows[0]).tobytes() == kernel.between(rows[1], rows[1]).tobytes()
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("a.xlsx", b"PK\3\4", "a.xlsx: format not supported (.xlsx); supported are CSV and TSV, Parquet, "),
-        ("a.json", b"[1]", "a.json: format not supported (.json); "),
-        ("a", b"SQLite format 3\0", "a: format not supported (SQLite); "),
-        ("a", b"\1\0\2\0", "a: format not supported (not text); "),
-        ("a.parquet", b"PAR1nothing", "a.parquet: damaged, or not what its name says ("),
-        ("a.feather", b"ARROW1nothing", "a.feather: damaged, or not what its name says ("),
-        ("a.npy", b"\x93NUMPY", "a.npy: not a complete .npy array of numbers ("),
-        ("a.csv", b"\xff\xfea\0", "a.csv: UTF-16 text; save the file as UTF-8"),
-        ("a.csv", b"", "a.csv: the file is empty"),
-        (
-            "a.jsonl",
-            b"[1, 2]\n",
-            "a.jsonl: no rows; the first line is not a JSON object; JSON lines has one object per line",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "told"), [
+    ("a.xlsx", b"PK\3\4", "a.xlsx: format not supported (.xlsx); supported are CSV and TSV, Parquet, "),
+    ("a.json", b"[1]", "a.json: format not supported (.json); "),
+    ("a", b"SQLite format 3\0", "a: format not supported (SQLite); "),
+    ("a", b"\1\0\2\0", "a: format not supported (not text); "),
+    ("a.parquet", b"PAR1nothing", "a.parquet: damaged, or not what its name says ("),
+    ("a.feather", b"ARROW1nothing", "a.feather: damaged, or not what its name says ("),
+    ("a.npy", b"\x93NUMPY", "a.npy: not a complete .npy array of numbers ("),
+    ("a.csv", b"\xff\xfea\0", "a.csv: UTF-16 text; save the file as UTF-8"),
+    ("a.csv", b"", "a.csv: the file is empty"),
+    ("a.jsonl", b"[1, 2]\n",
+     "a.jsonl: no rows; the first line is not a JSON object; JSON lines has one object per line"),
+])  # fmt: skip
 def test_what_is_not_supported_is_said(tmp_path, name, content, told):
     (tmp_path / name).write_bytes(content)
     assert told in message(open_table, tmp_path / name)

@@ -105,16 +105,12 @@ LARGE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("array", "shown"),
-    [
-        (pa.array([2**53, 2**53 + 1]), "9.0072e+15"),
-        (pa.array([-1, -(2**60)]), "-1.15292e+18"),
-        (pa.array([1, 2**63 + 1], pa.uint64()), "9.22337e+18"),
-        (pa.array([Decimal(10**60), Decimal(1)], pa.decimal256(76, 0)), "1e+60"),
-    ],
-    ids=lambda value: str(getattr(value, "type", "")),
-)
+@pytest.mark.parametrize(("array", "shown"), [
+    (pa.array([2**53, 2**53 + 1]), "9.0072e+15"),
+    (pa.array([-1, -(2**60)]), "-1.15292e+18"),
+    (pa.array([1, 2**63 + 1], pa.uint64()), "9.22337e+18"),
+    (pa.array([Decimal(10**60), Decimal(1)], pa.decimal256(76, 0)), "1e+60"),
+], ids=lambda value: str(getattr(value, "type", "")))  # fmt: skip
 def test_whole_numbers_that_float64_merges_are_no_classes(tmp_path, array, shown):
     for source, where, _ in sources(tmp_path, array, [0.5, 7]):
         assert message(lambda of=source: open_table(of, label="c").classes) == (
@@ -167,20 +163,15 @@ def test_text_with_a_nul_character_is_refused(tmp_path):
 DIGITS = "9" * 400
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        (
-            '{"x": 1, "y": "\\ud800"}',
-            """'{"x": 1, "y": "\\\\ud800"}' has half a character, such as \\ud800, in its text""",
-        ),
-        ('{"\\udc00": 1}', """'{"\\\\udc00": 1}' has half a character, such as \\ud800, in its text"""),
-        ('{"x": 1, "y": "\\ud83d\\ude00"}', None),
-        ('{"x": 1, "x": 2}', """'{"x": 1, "x": 2}' has the key 'x' twice"""),
-        (f'{{"x": {DIGITS}, "y": "b"}}', "Infinity is not a finite number; a feature is a finite number"),
-        (f'{{"x": -{DIGITS * 12}, "y": "b"}}', "-Infinity is not a finite number; a feature is a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("line", "told"), [
+    ('{"x": 1, "y": "\\ud800"}',
+     """'{"x": 1, "y": "\\\\ud800"}' has half a character, such as \\ud800, in its text"""),
+    ('{"\\udc00": 1}', """'{"\\\\udc00": 1}' has half a character, such as \\ud800, in its text"""),
+    ('{"x": 1, "y": "\\ud83d\\ude00"}', None),
+    ('{"x": 1, "x": 2}', """'{"x": 1, "x": 2}' has the key 'x' twice"""),
+    (f'{{"x": {DIGITS}, "y": "b"}}', "Infinity is not a finite number; a feature is a finite number"),
+    (f'{{"x": -{DIGITS * 12}, "y": "b"}}', "-Infinity is not a finite number; a feature is a finite number"),
+])  # fmt: skip
 def test_json_lines_that_no_column_holds_are_refused(line, told):
     for at in (1, 2):
         lines = ['{"x": 1, "y": "a"}'] * 3

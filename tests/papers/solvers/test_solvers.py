@@ -3,14 +3,12 @@
 import doctest
 import importlib
 import math
-import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EXHAUSTIVE
 from papers.solvers.conftest import blobs, grid
 
 from budgetrun.base.errors import InputError
@@ -168,12 +166,6 @@ def test_dcd_does_not_stop_because_a_lower_tolerance_made_no_more_passes(monkeyp
     assert (found.epochs, found.converged) == (7, True)
 
 
-def test_dcd_says_that_it_ran_out_of_passes():
-    X, y = blobs()
-    found = DCD(tolerance=1e-9, max_iterations=3).solve(X, y, Linear())
-    assert (found.converged, found.note) == (False, "stopped at its limit of 3 passes")
-
-
 @pytest.mark.parametrize("at_once", [1, 4096])
 @pytest.mark.parametrize("length", [1, 20, 1e5])
 @pytest.mark.parametrize("form", ["dense", "sparse", "binary"])
@@ -255,16 +247,13 @@ def test_pegasos_says_that_it_took_fewer_steps_than_its_accuracy_asks_for():
     assert (enough.converged, enough.note, enough.steps) == (True, "", 3000)
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "stopped"),
-    [
-        ("mpu", {"max_epochs": 3}, "stopped at its limit of 3 epochs"),
-        ("dcd", {"max_iterations": 5}, "stopped at its limit of 5 passes"),
-        ("svm_perf", {"max_planes": 2}, "stopped at its limit of 2 planes"),
-        ("pegasos", {"iterations": 9}, "stopped at its limit of 9 steps, of the 300,000 that its accuracy asks for"),
-        ("pegasos", {"accuracy": 0.1}, "took the 300 steps that its accuracy asks for"),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "stopped"), [
+    ("mpu", {"max_epochs": 3}, "stopped at its limit of 3 epochs"),
+    ("dcd", {"max_iterations": 5}, "stopped at its limit of 5 passes"),
+    ("svm_perf", {"max_planes": 2}, "stopped at its limit of 2 planes"),
+    ("pegasos", {"iterations": 9}, "stopped at its limit of 9 steps, of the 300,000 that its accuracy asks for"),
+    ("pegasos", {"accuracy": 0.1}, "took the 300 steps that its accuracy asks for"),
+])  # fmt: skip
 def test_long_examples_are_told(name, given, stopped):
     X, y = blobs()
     X *= 1000 / np.sqrt((X**2).sum(axis=1).max())
@@ -342,34 +331,3 @@ def test_objective_loses_no_small_terms():
     X = np.array([[1e8], *[[0.0]] * 1000])
     y = np.array([1, *[-1] * 1000])
     assert objective(X, y, np.array([1e8]), 1e-9) == 5e15 + 1e-6
-
-
-@pytest.mark.realdata
-@pytest.mark.skipif("BUDGETRUN_DATA" not in os.environ, reason="BUDGETRUN_DATA is not set")
-@pytest.mark.parametrize(
-    ("file", "d", "published", "lowest", "highest"),
-    [("w8a", 300, 6605.17, 6604.87, 6604.94), *([("a9a", 123, 11434.4, 11432.68, 11433.82)] if EXHAUSTIVE else [])],
-)
-def test_published_objectives_are_reached(file, d, published, lowest, highest):
-    import lzma
-    from pathlib import Path
-
-    from sklearn.datasets import load_svmlight_file
-
-    path = Path(os.environ["BUDGETRUN_DATA"]) / "libsvm" / f"{file}.xz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    with lzma.open(path) as text:
-        X, y = load_svmlight_file(text, n_features=d)
-    X, y = sp.csr_array(X), np.where(y > 0, 1, -1)
-    found = MPU().solve(X, y, Linear())
-    assert found.converged
-    assert found.gap <= 1e-4
-    # The optimum lies between the two.
-    assert lowest / (1 + 1e-4) <= found.lower_bound <= highest
-    assert lowest <= found.objective <= highest * (1 + 1e-4)
-    assert found.objective == pytest.approx(published, rel=1e-4)
-    assert found.objective / highest - 1 <= found.gap
-    theirs = DCD(target=found.objective).solve(X, y, Linear())
-    assert theirs.converged
-    assert theirs.objective >= lowest

@@ -12,7 +12,7 @@ from sweeping import config, rows, run, written
 from budgetrun.config import load
 from budgetrun.data import files
 from budgetrun.papers.bounds import check, figure
-from budgetrun.papers.theory.base import NO_STEPS
+from budgetrun.papers.theory.mpu import NO_STEPS
 from budgetrun.runner.sweep import Options, sweep
 
 ALGORITHMS = [

@@ -7,8 +7,8 @@ from fake_results import EXPECTED, REPORT, build, failed, paper_rows, run, table
 
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import listings, tables
-from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, Published, measure
-from budgetrun.results.store.read import NO_SETTING, Setting, load
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, PublishedNumbers, measure
+from budgetrun.results.store.read import NO_SETTING, load
 
 
 def cells(folder):
@@ -107,19 +107,6 @@ def test_selectors_of_a_finding(tmp_path):
     assert found["one, perceptron"] == ["all", "dataset", "other label"]
 
 
-def test_settings_of_a_sweep_are_never_averaged_together(tmp_path):
-    rows = [
-        run("one", "fogd", 10 * eta, budget=budget, parameters={"eta": eta, "clip": 1}, setting={"eta": eta})
-        for eta in (2, 0.5, 1)
-        for budget in (5, 50)
-    ]
-    results = load(build(tmp_path / "r", rows))
-    assert results.labels == ["fogd"]
-    assert [setting.text for setting in results.settings("fogd")] == ["eta=0.5", "eta=1", "eta=2"]
-    place = Place("one", "fogd", Budget("budget", 5), Setting(("eta=2",)))
-    assert measure(results, ONLINE_ERROR)[place].mean == pytest.approx(20)
-
-
 def test_budget_and_its_origin_are_no_settings(tmp_path):
     origin = {"of": "perceptron", "fraction": 0.5}
     rows = [
@@ -158,7 +145,7 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
         ]
         report = {"tables": [{"name": "t"}]}
         (spec,) = load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})).tables
-        found = Published.in_table(spec).find(Place("d", "p", budget), **others)
+        found = PublishedNumbers.in_table(spec).find(Place("d", "p", budget), **others)
         return found and found.value
 
     other = Budget("fraction", 1.0)

@@ -49,36 +49,23 @@ REFUSED = [
     (gone("manifest.json"), "{0}/manifest.json: no such file, so this is not a results folder; make one first"),
     (manifest('{"name": '), "{0}/manifest.json: not readable as JSON ...; repeat the sweep"),
     (manifest("[]"), "{0}/manifest.json: must hold a JSON object; repeat the sweep"),
-    (
-        manifest(json.dumps({"config": {"name": "r", "kernels": []}})),
-        "{0}/manifest.json: no config that this version reads ...; repeat the sweep",
-    ),
+    (manifest(json.dumps({"config": {"name": "r", "kernels": []}})),
+     "{0}/manifest.json: no config that this version reads ...; repeat the sweep"),
     (gone("runs.csv"), "{0}: neither runs.csv nor runs.csv.gz; make them first"),
     (table(""), "{0}/runs.csv: empty; run the sweep first"),
     (table(runs_csv([])), "{0}/runs.csv: no finished run; run the sweep first"),
-    (
-        made(failed("one", "rbp", "boom"), failed("one", "cks", "bang")),
-        "{0}/runs.csv: no finished run; the first of 2 failures: boom; run the sweep first",
-    ),
+    (made(failed("one", "rbp", "boom"), failed("one", "cks", "bang")),
+     "{0}/runs.csv: no finished run; the first of 2 failures: boom; run the sweep first"),
     (torn_gzip, "{0}/runs.csv.gz: not readable as CSV ...; repeat the sweep"),
-    (
-        without("label", "budget_fraction"),
-        "{0}/runs.csv: columns label, budget_fraction missing; a results folder comes from",
-    ),
+    (without("label", "budget_fraction"),
+     "{0}/runs.csv: columns label, budget_fraction missing; a results folder comes from"),
     (without("setting"), "{0}/runs.csv: no column setting, so an earlier version made these runs; repeat the sweep"),
-    (
-        made(run("one", "rbp", 10, parameters=[1])),
-        "{0}/runs.csv: parameters: must be a JSON object, got '[1]'; repeat",
-    ),
-    (
-        published(),
-        "{0}/manifest.json: expected.t[0]: online_error_percent missing; repeat the sweep",
-    ),
-    (
-        published(online_error_percent="ten"),
-        "{0}/manifest.json: expected.t[0].online_error_percent: must be a number or empty, got 'ten'; repeat the sweep",
-    ),
-]
+    (made(run("one", "rbp", 10, parameters=[1])),
+     "{0}/runs.csv: parameters: must be a JSON object, got '[1]'; repeat"),
+    (published(), "{0}/manifest.json: expected.t[0]: online_error_percent missing; repeat the sweep"),
+    (published(online_error_percent="ten"),
+     "{0}/manifest.json: expected.t[0].online_error_percent: must be a number or empty, got 'ten'; repeat the sweep"),
+]  # fmt: skip
 
 
 def refuses(folder, message):

@@ -223,13 +223,10 @@ def test_failures_are_listed_and_marked(tmp_path):
     assert "2 runs failed" in summary(folder)
 
 
-@pytest.mark.parametrize(
-    ("given", "warning"),
-    [
-        ({"profile": "ci"}, "Profile ci (at most: n_examples 2000, tasks 3, seeds 2)"),
-        ({"end": None}, "The sweep is not complete"),
-    ],
-)
+@pytest.mark.parametrize(("given", "warning"), [
+    ({"profile": "ci"}, "Profile ci (at most: n_examples 2000, tasks 3, seeds 2)"),
+    ({"end": None}, "The sweep is not complete"),
+])  # fmt: skip
 def test_a_run_that_is_not_the_whole_experiment_is_said_everywhere(tmp_path, given, warning):
     folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], **given)
     assert warning in "".join(page_of(folder).text)

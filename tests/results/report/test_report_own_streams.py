@@ -10,7 +10,7 @@ from sweeping import config
 from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
-from budgetrun.results.report.figures.curves import RoundsPanel
+from budgetrun.results.report.figures.axes import RoundsPanel
 from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
@@ -18,13 +18,10 @@ FIGURE = {"dataset": "own", "lines": ["perceptron", "rbp"], "x": "rounds", "budg
 SWEPT = {
     "datasets": [{"name": "own", "path": "own.csv"}],
     "repetitions": 1,
-    "algorithms": [
-        {"name": "perceptron"},
-        {"name": "remove_oldest", "budget": {"of": "perceptron", "fractions": [0.001, 0.01, 0.5]}},
-        {"name": "rbp", "budget": [1, 8], "seeds": 4},
-    ],
+    "algorithms": [{"name": "perceptron"}, {"name": "remove_oldest", "budget": {"of": "perceptron",
+     "fractions": [0.001, 0.01, 0.5]}}, {"name": "rbp", "budget": [1, 8], "seeds": 4}],
     "report": {"figures": [FIGURE | {"name": y, "y": y} for y in ("online_error", "windowed_error")]},
-}
+}  # fmt: skip
 
 
 def swept(folder, **changes):

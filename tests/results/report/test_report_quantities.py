@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from fake_results import COLUMNS, SWEPT, build, run, runs_csv, summary, swept_rows, table_of, written_file
+from fake_results import COLUMNS, SWEPT, build, run, runs_csv, swept_rows, table_of, written_file
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
 
@@ -71,15 +71,6 @@ def test_files_of_support_sizes(tmp_path):
     row = next(r for r in rows if r["setting"] == "eta=0.1" and r["label"] == "projectron++")
     assert (row["support_size"], row["sd"], row["published"], row["difference"]) == ("610", "10", "793", "-183")
     assert "online_error_percent" not in row
-
-
-def test_files_of_seconds(tmp_path):
-    expected = [{"dataset": "one", "label": "perceptron", "value": 35.0}]
-    folder = folder_of(tmp_path, "seconds", expected)
-    markdown = written_file(folder, "tables/t.md")
-    assert "0.25 ± 0.12" in markdown
-    assert "one, perceptron: measured 0.50, published 35, -34 s (-98.6%)." in markdown
-    assert "0.50" in summary(folder)
 
 
 def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path):

@@ -264,20 +264,16 @@ A9A = {"dataset": "a9a"}
 OTHER = {"label": "projectron++", "dataset": "a9a", "results": "projectron_fig8"}
 MISSING = [
     ({"label": "perceptron"}, "x: no run in {0}6 has label perceptron, quantity online_error"),
-    (
-        A9A | {"label": "rbp", "budget_fraction": 0.5},
-        "x: no run in {0}6 has dataset a9a, label rbp, budget_fraction 0.5, quantity online_error",
-    ),
+    (A9A | {"label": "rbp", "budget_fraction": 0.5},
+     "x: no run in {0}6 has dataset a9a, label rbp, budget_fraction 0.5, quantity online_error"),
     (A9A | {"label": "rbp", "quantity": "size"}, "{0}6/runs.csv: no column 'size'"),
     (OTHER, "x: 7 averages in {0}8 have dataset a9a, label projectron++, quantity online_error"),
-    (
-        A9A | {"label": "rbp", "published": "fig6_support"},
-        "x: table 'fig6_support' of {0}6 has no published number for it",
-    ),
+    (A9A | {"label": "rbp", "published": "fig6_support"},
+     "x: table 'fig6_support' of {0}6 has no published number for it"),
     (OTHER | {"chosen_in": "fig9"}, "{0}8: no table 'fig9' that chooses a setting"),
     (A9A | {"label": "rbp", "errs_less_than": "none"}, "x: no two runs with a full budget to compare in {0}6"),
     ({"formula": "1 / (2 - 2)"}, "x: '1 / (2 - 2)' is not a real number for {{}}"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "message"), MISSING)

@@ -389,16 +389,13 @@ def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suf
 MEASURED = "these look like measurements, not classes; name another column with --label, or learn numbers with"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"task": "auto"}, MEASURED),
-        ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
-        ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),
-        ({"classes": ("a",)}, "--classes a: goes with classes, not with --task regression; remove it"),
-        ({"algorithms": ("rbp",)}, "'rbp' learns two classes or several classes"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"task": "auto"}, MEASURED),
+    ({"label": "color"}, "--task regression needs numbers as labels, and column 5 (color) is text, such as "),
+    ({"metrics": ("f1", "auc")}, "--metrics f1,auc: goes with classes, not with --task regression; remove it"),
+    ({"classes": ("a",)}, "--classes a: goes with classes, not with --task regression; remove it"),
+    ({"algorithms": ("rbp",)}, "'rbp' learns two classes or several classes"),
+])  # fmt: skip
 def test_what_does_not_go_with_numbers(numbers, given, message):
     asked = {"source": "prices.csv", "label": "price", "task": "regression", "algorithms": REGRESSION}
     with pytest.raises(InputError) as raised:

@@ -45,15 +45,12 @@ def test_the_page_has_the_rules_in_curves_and_tables():
     assert float(shown["hedge"]["rule_percent"]) == pytest.approx(100 * mistakes["hedge"] / 500)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("hegde", "--select hegde: rule: unknown 'hegde'; did you mean 'hedge'?"),
-        ("hedge:of=rbp", "--select hedge:of=rbp: a rule follows all learners here; write a config for of and label"),
-        ("Hedge!", "--select Hedge!: must be the name of a rule, with parameters after a colon as KEY=VALUE,KEY=VALUE"),
-        ("racing:confidence=2", "--select racing:confidence=2: confidence: must be a number > 0 and < 1, got 2"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("hegde", "--select hegde: rule: unknown 'hegde'; did you mean 'hedge'?"),
+    ("hedge:of=rbp", "--select hedge:of=rbp: a rule follows all learners here; write a config for of and label"),
+    ("Hedge!", "--select Hedge!: must be the name of a rule, with parameters after a colon as KEY=VALUE,KEY=VALUE"),
+    ("racing:confidence=2", "--select racing:confidence=2: confidence: must be a number > 0 and < 1, got 2"),
+])  # fmt: skip
 def test_what_is_no_rule_is_said(text, said):
     with pytest.raises(InputError) as raised:
         run_module.run(request(select=(text,)))
