@@ -45,10 +45,9 @@ class Standardised:
         values = Z.ravel() if dense else Z.data
         places = np.tile(np.arange(d), n) if dense else Z.indices.astype(np.intp)
         starts = np.arange(n + 1) * d if dense else Z.indptr.astype(np.intp)
-        loop = compiling.function(_scale) if compiling.on() else _scale
         columns = self._stored, self._mean, self._squares, self._one, self._bits
         with np.errstate(over="ignore", invalid="ignore"):
-            loop(values, places, starts, self._n_rows, *columns, dense, learn)
+            compiling.call(_scale, values, places, starts, self._n_rows, *columns, dense, learn)
         if not (np.isfinite(values).all() and np.isfinite(self._squares).all()):
             raise FloatingPointError("the values are too large for their squares; scale the examples")
         self._n_rows += n if learn else 0

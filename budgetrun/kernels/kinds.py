@@ -194,7 +194,7 @@ class Bits(_ByRow):
         assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
-            given = self.stored, words, table, kernel.of_distance, *needed or _every(out), out
+            given = self.stored, words, table, kernel.of_distance, *(needed or _every(out)), out
             if fill := compiling.loop("fill_by_table", *given):
                 fill()
             else:
@@ -202,7 +202,7 @@ class Bits(_ByRow):
                     out[:, some] = _tiles(table[self._counts(words, kernel.of_distance, some)], out)
             return
         right = np.stack([examples.squares, examples.factors])
-        given = self.stored, words, kernel, self.scaled, right, *needed or _every(out), out
+        given = self.stored, words, kernel, self.scaled, right, *(needed or _every(out)), out
         if fill := compiling.loop("fill_bits", *given):
             fill()
         else:
@@ -267,7 +267,7 @@ class Integers(_ByRow):
             pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
             paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
         right = np.stack([examples.squares, examples.factors])
-        given = self.stored, rows, paired, kernel, self.scaled, right, *needed or _every(out), out
+        given = self.stored, rows, paired, kernel, self.scaled, right, *(needed or _every(out)), out
         if fill := compiling.loop("fill_integers", *given):
             fill()
         else:
@@ -312,7 +312,7 @@ class Floats(Kind):
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
         columns = np.ascontiguousarray(examples.rows.T)
-        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *needed or _every(out), out):
+        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *(needed or _every(out)), out):
             fill()
             return
         with np.errstate(over="ignore", invalid="ignore"):
