@@ -375,6 +375,48 @@ class AlwaysAddingProjectron(BudgetClassifier):
         probabilities: bool = False,
     ) -> None: ...
 
+class AutoClassifier(BudgetClassifier):
+    """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts."""
+
+    def __init__(
+        self,
+        *,
+        budget: int = 300,
+        memory: int | None = None,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | None = None,
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class AutoRegressor(BudgetRegressor):
+    """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict."""
+
+    def __init__(
+        self,
+        *,
+        budget: int = 300,
+        memory: int | None = None,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | None = None,
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        dtype: Literal["float64", "float32"] = "float64",
+    ) -> None: ...
+
 class BOGD(BudgetClassifier):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is removed."""
 
@@ -812,6 +854,26 @@ class KRLS(BudgetRegressor):
         missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
+class LeastSquares(BudgetRegressor):
+    """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | None = None,
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        dtype: Literal["float64", "float32"] = "float64",
+    ) -> None: ...
+
 class LinearPerceptron(BudgetClassifier):
     """Add every misclassified example, times its label, to the weights of the features, without a kernel."""
 
@@ -830,6 +892,28 @@ class LinearPerceptron(BudgetClassifier):
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
         missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class Logistic(BudgetClassifier):
+    """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | None = None,
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
         probabilities: bool = False,
     ) -> None: ...
 

@@ -197,6 +197,11 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return self._member.hypothesis.coef.copy()
 
     @property
+    def members_(self) -> list[dict[str, Any]]:
+        members: list[dict[str, Any]] = self._member.hypothesis.members
+        return members
+
+    @property
     def n_rounds_(self) -> int:
         check_is_fitted(self, "_group")
         return int(self._group.rounds)

@@ -194,7 +194,7 @@ class Bits(_ByRow):
         assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
-            given = self.stored, words, table, kernel.of_distance, *(needed or _every(out)), out
+            given: tuple[Any, ...] = self.stored, words, table, kernel.of_distance, *(needed or _every(out)), out
             if fill := compiling.loop("fill_by_table", *given):
                 fill()
             else:
@@ -312,7 +312,7 @@ class Floats(Kind):
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
         columns = np.ascontiguousarray(examples.rows.T)
-        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *(needed or _every(out)), out):
+        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *needed or _every(out), out):
             fill()
             return
         with np.errstate(over="ignore", invalid="ignore"):

@@ -229,7 +229,9 @@ SWITCHING = """
     y = np.where(rng.random(700) < 0.5, -1, 1)
     group = Group(Gaussian(gamma=0.5), [find("remove_oldest")(budget=20)])
     scores = group.feed(X[:500], y[None, :500])
-    ones = [group.feed_one(x, label) for x, label in zip(X[500:], y[500:])]
+    for x, label in zip(X[500:], y[500:]):
+        if group.feed_one(x, label) is None:
+            group.feed(x[None], np.array([[label]]))
     print("numba" in sys.modules, hash(scores.tobytes()), group.members[0].hypothesis.coef.sum())
     print(sorted({key[0].partition(":")[2] for key in background.compiled}), file=sys.stderr)
 """
