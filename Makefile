@@ -24,14 +24,16 @@ help:  ## Show these commands
 setup: $(READY)  ## Create .venv with budgetrun and its test tools; LOCKED=1 for the exact versions in requirements.lock
 
 $(VENV)/ready: pyproject.toml
+	@echo "Installing budgetrun, its libraries and its test tools in $(VENV): over 1 GB, some minutes, once"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
 	@rm -f $(VENV)/ready-locked
 	@touch $@
 
 $(VENV)/ready-locked: pyproject.toml $(LOCK)
+	@echo "Installing the libraries and test tools of $(LOCK) in $(VENV): over 1 GB, some minutes, once"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(LOCK)
+	$(BIN)/python -m pip install --disable-pip-version-check --requirement $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $(VENV)/ready $@
 

@@ -9,9 +9,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks import growth, pages, solvers
 from benchmarks.cases import CASES, Comparison, compare
 from benchmarks.check import RATIOS, run_check, write_ratios
+from benchmarks.first_use import measure_first_use
 from benchmarks.sides import FULL, QUICK, Sizes
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import make_folder, write
+from budgetrun.kernels import compiling
 
 
 @click.command()
@@ -27,7 +29,7 @@ def main(quick: bool, check: bool, data_dir: Path | None, results: Path) -> None
     """
     if check:
         try:
-            with threadpool_limits(1):
+            with threadpool_limits(1), compiling.first():
                 slow = run_check(results)
         except InputError as error:
             raise click.UsageError(str(error)) from None
@@ -35,14 +37,14 @@ def main(quick: bool, check: bool, data_dir: Path | None, results: Path) -> None
         sys.exit(bool(slow))
     folder = results / "quick" if quick else results
     make_folder(folder)
-    with threadpool_limits(1):
+    with threadpool_limits(1), compiling.first():
         _learners(QUICK if quick else FULL, data_dir, folder)
         _solvers(QUICK if quick else FULL, data_dir, folder)
     print(folder)
 
 
 def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
-    """Write bench.csv, bench.md, growth.csv, growth.png, growth.svg and ratios.yaml."""
+    """Write bench.csv, bench.md, growth.csv, growth.png, growth.svg, first_use.csv and ratios.yaml."""
     done: list[Comparison] = []
     missing: list[str] = []
     for name, case in CASES.items():
@@ -58,6 +60,8 @@ def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
     points = list(growth.measure_growth(sizes.points))
     pages.write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
     pages.write_csv(folder / "growth.csv", points)
+    click.echo("first use ...", err=True)
+    pages.write_csv(folder / "first_use.csv", measure_first_use(sizes.rounds))
     write_ratios(folder / RATIOS)
     pages.draw(
         folder / "growth", "Time of the engine and of a plain loop, one core", growth.AXES, points, "learner", "side"

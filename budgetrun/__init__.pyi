@@ -23,7 +23,7 @@ class ALMA(BudgetClassifier):
         B: float | None = None,
         C: float = 1.4142135623730951,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -33,6 +33,7 @@ class ALMA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -48,7 +49,7 @@ class AOGDALD(BudgetClassifier):
         offset: float = 1.0,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -58,6 +59,7 @@ class AOGDALD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -74,7 +76,7 @@ class AOGDALDRegressor(BudgetRegressor):
         offset: float = 1.0,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -83,6 +85,7 @@ class AOGDALDRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
     ) -> None: ...
 
@@ -100,7 +103,7 @@ class AOMDOGS(BudgetClassifier):
         offset: float | None = None,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -110,6 +113,7 @@ class AOMDOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -126,7 +130,7 @@ class AOMDOGSRegressor(BudgetRegressor):
         offset: float | None = None,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -135,6 +139,7 @@ class AOMDOGSRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
     ) -> None: ...
 
@@ -149,7 +154,7 @@ class AONSOGS(BudgetClassifier):
         mu: float = 1.0,
         order: Literal["paper", "program"] = "paper",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -159,6 +164,7 @@ class AONSOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -173,7 +179,7 @@ class AONSOGSRegressor(BudgetRegressor):
         mu: float = 1.0,
         order: Literal["paper", "program"] = "paper",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -182,6 +188,7 @@ class AONSOGSRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class AVM(BudgetClassifier):
@@ -196,7 +203,7 @@ class AVM(BudgetClassifier):
         loss: Literal["hinge", "logistic"] = "hinge",
         regulariser: float = 0.0001,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -206,6 +213,7 @@ class AVM(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -218,7 +226,7 @@ class AVP(BudgetClassifier):
         epsilon: float = 0.6,
         U: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -228,6 +236,7 @@ class AVP(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -242,7 +251,7 @@ class AVPOGS(BudgetClassifier):
         U: float = 10.0,
         c: float = 0.5,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -252,6 +261,7 @@ class AVPOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -272,7 +282,7 @@ class AdaRaker(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -282,6 +292,7 @@ class AdaRaker(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -301,7 +312,7 @@ class AdaRakerRegressor(BudgetRegressor):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -310,6 +321,7 @@ class AdaRakerRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class Ahpatron(BudgetClassifier):
@@ -326,6 +338,52 @@ class Ahpatron(BudgetClassifier):
         norm: Literal["kept", "shrunk"] = "kept",
         halving: Literal["largest", "program"] = "largest",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class AlwaysAddingProjectron(BudgetClassifier):
+    """The Projectron, updated on every positive hinge loss, not only on mistakes."""
+
+    def __init__(
+        self,
+        *,
+        eta: float = 0.1,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        averaged: bool = False,
+        probabilities: bool = False,
+    ) -> None: ...
+
+class AutoClassifier(BudgetClassifier):
+    """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts."""
+
+    def __init__(
+        self,
+        *,
+        budget: int = 300,
+        memory: int | None = None,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | None = None,
         sigma: float | None = None,
         degree: int = 3,
@@ -339,13 +397,14 @@ class Ahpatron(BudgetClassifier):
         probabilities: bool = False,
     ) -> None: ...
 
-class AlwaysAddingProjectron(BudgetClassifier):
-    """The Projectron, updated on every positive hinge loss, not only on mistakes."""
+class AutoRegressor(BudgetRegressor):
+    """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict."""
 
     def __init__(
         self,
         *,
-        eta: float = 0.1,
+        budget: int = 300,
+        memory: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | None = None,
         sigma: float | None = None,
@@ -355,10 +414,7 @@ class AlwaysAddingProjectron(BudgetClassifier):
         n_tasks: int | None = None,
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
-        tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
-        averaged: bool = False,
-        probabilities: bool = False,
     ) -> None: ...
 
 class BOGD(BudgetClassifier):
@@ -374,7 +430,7 @@ class BOGD(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -384,6 +440,7 @@ class BOGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -401,7 +458,7 @@ class BOGDPlusPlus(BudgetClassifier):
         random_state: int | RandomState | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -411,6 +468,7 @@ class BOGDPlusPlus(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -426,7 +484,7 @@ class BPA(BudgetClassifier):
         keep: bool | None = None,
         ridge: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -436,6 +494,7 @@ class BPA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -452,7 +511,7 @@ class BSGD(BudgetClassifier):
         first: Literal["paper", "program"] | None = None,
         partners: Literal["all", "same_sign"] | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -462,6 +521,7 @@ class BSGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -474,7 +534,7 @@ class CKS(BudgetClassifier):
         budget: int = 100,
         candidates: Literal["old", "all"] = "old",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -484,6 +544,7 @@ class CKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -497,7 +558,7 @@ class CKS2003(BudgetClassifier):
         budget: int = 100,
         beta: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -507,6 +568,7 @@ class CKS2003(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -526,7 +588,7 @@ class CONKONS(BudgetClassifier):
         random_state: int | RandomState | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -536,6 +598,7 @@ class CONKONS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -554,7 +617,7 @@ class DualSGD(BudgetClassifier):
         random_state: int | RandomState | None = None,
         frequencies: Literal["right", "program"] = "right",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -564,6 +627,7 @@ class DualSGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -576,7 +640,7 @@ class FBKRLS(BudgetRegressor):
         budget: int = 100,
         regulariser: float = 0.01,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -585,6 +649,7 @@ class FBKRLS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class FOGD(BudgetClassifier):
@@ -599,7 +664,7 @@ class FOGD(BudgetClassifier):
         random_state: int | RandomState | None = None,
         counting: Literal["frequencies", "features"] = "frequencies",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -609,6 +674,7 @@ class FOGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -624,7 +690,7 @@ class FOGDRegressor(BudgetRegressor):
         random_state: int | RandomState | None = None,
         counting: Literal["frequencies", "features"] = "frequencies",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -633,6 +699,7 @@ class FOGDRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class FORKS(BudgetClassifier):
@@ -653,7 +720,7 @@ class FORKS(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -663,6 +730,7 @@ class FORKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -681,7 +749,7 @@ class Forgetron(BudgetClassifier):
         radius: float | None = None,
         regulariser: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -691,6 +759,7 @@ class Forgetron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -706,7 +775,7 @@ class IOKS(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -716,6 +785,7 @@ class IOKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -728,7 +798,7 @@ class KLMS(BudgetRegressor):
         budget: int | None = None,
         step: float = 0.5,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -737,6 +807,7 @@ class KLMS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class KNLMS(BudgetRegressor):
@@ -750,7 +821,7 @@ class KNLMS(BudgetRegressor):
         coherence: float = 0.95,
         regulariser: float = 0.01,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -759,6 +830,7 @@ class KNLMS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class KRLS(BudgetRegressor):
@@ -769,6 +841,27 @@ class KRLS(BudgetRegressor):
         *,
         budget: int | None = None,
         nu: float = 0.0001,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+    ) -> None: ...
+
+class LeastSquares(BudgetRegressor):
+    """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | None = None,
         sigma: float | None = None,
@@ -787,6 +880,29 @@ class LinearPerceptron(BudgetClassifier):
     def __init__(
         self,
         *,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class Logistic(BudgetClassifier):
+    """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | None = None,
         sigma: float | None = None,
@@ -812,7 +928,7 @@ class MAVPOGS(BudgetClassifier):
         U: float = 10.0,
         c: float = 0.1,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -822,6 +938,7 @@ class MAVPOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -837,7 +954,7 @@ class ModifiedRBP(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -847,6 +964,7 @@ class ModifiedRBP(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -861,7 +979,7 @@ class NOGD(BudgetClassifier):
         rank: int | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -871,6 +989,7 @@ class NOGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -884,7 +1003,7 @@ class NOGDRegressor(BudgetRegressor):
         step: float = 0.5,
         rank: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -893,6 +1012,7 @@ class NOGDRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class NORMA(BudgetClassifier):
@@ -906,7 +1026,7 @@ class NORMA(BudgetClassifier):
         regulariser: float = 0.0,
         rho: float = 1.0,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -916,6 +1036,7 @@ class NORMA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -932,7 +1053,7 @@ class NORMARegressor(BudgetRegressor):
         epsilon: float = 0.1,
         nu: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -941,6 +1062,7 @@ class NORMARegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class OKS(BudgetClassifier):
@@ -955,7 +1077,7 @@ class OKS(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -965,6 +1087,7 @@ class OKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -980,7 +1103,7 @@ class POMDR(BudgetClassifier):
         U: float = 25.0,
         halving: Literal["before", "after"] = "before",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -990,6 +1113,7 @@ class POMDR(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1009,7 +1133,7 @@ class PROSNKONS(BudgetClassifier):
         random_state: int | RandomState | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1019,6 +1143,7 @@ class PROSNKONS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1030,7 +1155,7 @@ class PassiveAggressive(BudgetClassifier):
         *,
         C: float = 1.0,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1040,6 +1165,7 @@ class PassiveAggressive(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1051,7 +1177,7 @@ class Perceptron(BudgetClassifier):
         self,
         *,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1061,6 +1187,7 @@ class Perceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1078,7 +1205,7 @@ class ProjectedALMA(BudgetClassifier):
         threshold: Literal["distance", "squared_distance"] = "distance",
         delta: Literal["hypothesis", "example"] = "hypothesis",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1088,6 +1215,7 @@ class ProjectedALMA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1101,7 +1229,7 @@ class Projectron(BudgetClassifier):
         eta: float = 0.1,
         threshold: Literal["distance", "squared_distance"] = "distance",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1111,6 +1239,7 @@ class Projectron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1125,7 +1254,7 @@ class ProjectronPlusPlus(BudgetClassifier):
         threshold: Literal["distance", "squared_distance"] = "distance",
         hierarchy: str | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1135,6 +1264,7 @@ class ProjectronPlusPlus(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1149,7 +1279,7 @@ class QKLMS(BudgetRegressor):
         step: float = 0.9,
         epsilon: float = 0.1,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1158,6 +1288,7 @@ class QKLMS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class RBP(BudgetClassifier):
@@ -1170,7 +1301,7 @@ class RBP(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1180,6 +1311,7 @@ class RBP(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1198,7 +1330,7 @@ class Raker(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1208,6 +1340,7 @@ class Raker(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1226,7 +1359,7 @@ class RakerRegressor(BudgetRegressor):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1235,6 +1368,7 @@ class RakerRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class RemoveOldest(BudgetClassifier):
@@ -1245,7 +1379,7 @@ class RemoveOldest(BudgetClassifier):
         *,
         budget: int = 100,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1255,6 +1389,7 @@ class RemoveOldest(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1266,7 +1401,7 @@ class ShrinkingPerceptron(BudgetClassifier):
         *,
         phi: float | str = 0.999,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1276,6 +1411,7 @@ class ShrinkingPerceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1294,7 +1430,7 @@ class SkeGD(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1304,6 +1440,7 @@ class SkeGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1315,7 +1452,7 @@ class Stoptron(BudgetClassifier):
         *,
         budget: int = 100,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1325,6 +1462,7 @@ class Stoptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1339,7 +1477,7 @@ class TighterPerceptron(BudgetClassifier):
         beta: float = 0.0,
         validation: Literal["cache", "all"] = "cache",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1349,5 +1487,6 @@ class TighterPerceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...

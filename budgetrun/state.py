@@ -27,6 +27,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import write
 from budgetrun.base.moved import class_now
 from budgetrun.engine import REVISION
+from budgetrun.kernels import Kernel
 
 # The packages and modules whose classes a file may name.
 _PACKAGES = {"engine", "learners", "kernels", "base.params", "base.errors", "estimators", "play", "data.scaling"}
@@ -443,12 +444,13 @@ def _part_now(part: str) -> str:
 def _revisions(things: list[Any]) -> dict[str, int]:
     """Return the revisions that the results of these objects depend on."""
     found = {"engine": REVISION}
+    kernels = {thing.name for thing in things if isinstance(thing, Kernel)}
     for thing in things:
         cls = type(thing)
         if isinstance(revision := getattr(cls, "revision", None), int):
             found[_title(cls)] = revision
         for (name, value), revision in getattr(cls, "revised", {}).items():
-            if thing.__dict__.get(name) == value:
+            if value in kernels if name == "kernel" else thing.__dict__.get(name) == value:
                 found[f"{_title(cls)} {name}={value}"] = revision
     return dict(sorted(found.items()))
 

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections import deque
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -316,6 +317,12 @@ def test_other_revisions_and_versions_are_refused(tmp_path, monkeypatch):
         f"{path}: saved by budgetrun {budgetrun.__version__} with revisions of code that give other results "
         f"(budgetrun.kernels.kernel:Gaussian: {kernels.Gaussian.revision}, now 99): train again"
     )
+    for kernel, refused in (("linear", False), ("gaussian", True)):
+        learner = type(load_state(path)[0].members[0].learner)
+        with monkeypatch.context() as patch:
+            patch.setattr(learner, "revised", {("kernel", kernel): 2})
+            with pytest.raises(InputError, match=r"kernel=gaussian: None, now 2") if refused else nullcontext():
+                load_state(path)
     with monkeypatch.context() as patch:
         patch.setattr("budgetrun.state.REVISION", engine.REVISION + 1)
         with pytest.raises(InputError, match=r"\(engine: "):

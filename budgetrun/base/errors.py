@@ -47,10 +47,7 @@ def counted(n: int, noun: str) -> str:
 class InputError(Exception):
     """Input that cannot be used: one sentence with where, what, what is allowed. Exit code 2 as a rule.
 
-    Parameters
-    ----------
-    message : str
-        The sentence; several lines where several things are wrong at once. Control characters are escaped.
+    There are several lines where several things are wrong at once. Control characters are escaped.
     """
 
     def __init__(self, message: str) -> None:

@@ -67,14 +67,7 @@ def is_file(path: Path) -> bool:
 def write(path: Path, content: str | bytes | memoryview) -> None:
     """Replace a file: whatever happens, it has its old content or the new one, and that outlasts a power cut.
 
-    A link under this name is replaced, never followed.
-
-    Parameters
-    ----------
-    path : Path
-        In a folder that exists.
-    content : str, bytes or memoryview
-        Text is written as UTF-8.
+    Its folder exists. A link under this name is replaced, never followed. Text is written as UTF-8.
 
     Raises CannotWriteError: the disk is full, the folder is gone, permission is missing, ...; the old content is still
     there, or if only the last step failed the new one.

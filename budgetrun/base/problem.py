@@ -40,8 +40,7 @@ class Problem(ABC):
     Scores have shape (..., b) for b examples, or (..., n_classes, b) for several classes. Labels are those that the
     engine takes, shape (b,); codes are classes from 0, or the numbers themselves.
 
-    Attributes
-    ----------
+    Attributes:
     name : {"binary", "multiclass", "regression"}
     learns : str
         In words.

@@ -7,10 +7,20 @@ from typing import Any, get_args
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
-from budgetrun.config.kinds import RunKind, formulas, is_formula, kind_of, parameter_types, registry, wrong_formula
+from budgetrun.config.kinds import (
+    RunKind,
+    class_of,
+    formulas,
+    is_formula,
+    kind_of,
+    parameter_types,
+    registry,
+    wrong_formula,
+)
 from budgetrun.config.problems import (
     Checker,
     Labels,
+    Name,
     Values,
     ValueType,
     allowed_names,
@@ -20,7 +30,7 @@ from budgetrun.config.problems import (
     unknown_key,
     value_types,
 )
-from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Name, Seeds, SelectSpec
+from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Seeds, SelectSpec
 from budgetrun.config.yaml import KeyPath
 
 # Classes of algorithms import numpy; they are imported only once a config is read.
@@ -117,13 +127,13 @@ class AlgorithmReader:
             every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
             self.checker.add(here, f"{unknown(name, every)}  (budgetrun list algorithms)")
         elif self.kind:
-            return self.kind.algorithms()[name]
+            return class_of(name, None, self.task)
         elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
             advice = allowed_names(variants) or f"; {name} has no variants"
             self.checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
         else:
-            return learners.find(name, variant, self.task)
+            return class_of(name, variant, self.task)
         return None
 
     def label(self, data: Any) -> str | None:
@@ -133,7 +143,7 @@ class AlgorithmReader:
         if data.get("label") is not None:
             return str(data["label"])
         try:
-            return _default_label(_class_of(data.get("name", ""), data.get("variant"), self.task))
+            return _default_label(class_of(data.get("name", ""), data.get("variant"), self.task))
         except (KeyError, TypeError):
             return None
 
@@ -205,7 +215,7 @@ class AlgorithmReader:
 
         Settings that depend on the number of rounds or on a support size are built later, when these are known.
         """
-        learner = _class_of(spec.name, spec.variant, self.task)
+        learner = class_of(spec.name, spec.variant, self.task)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
             # A dataset without values is a problem already.
@@ -259,15 +269,8 @@ def tasks_of(name: str) -> list[Task]:
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:
     """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
-    found = _class_of(spec.name, spec.variant, task)
+    found = class_of(spec.name, spec.variant, task)
     return found.title or spec.label if spec.label == _default_label(found) else spec.label
-
-
-def _class_of(name: Any, variant: Any, task: Task) -> Algorithm:
-    from budgetrun import learners
-
-    kind = kind_of(name)
-    return kind.algorithms()[name] if kind else learners.find(name, variant, task)
 
 
 def _default_label(learner: Algorithm) -> str:

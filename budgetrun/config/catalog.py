@@ -1,6 +1,5 @@
 """The docstrings and signatures of algorithms and kernels, shortened for a terminal."""
 
-import inspect
 import re
 import textwrap
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from budgetrun.config import kinds
 from budgetrun.config.problems import ValueType, nearest
 from budgetrun.config.schema import value_text
 from budgetrun.learners.one_vs_rest import ONE_VS_REST, one_vs_rest
+from budgetrun.learners.page import entries, sections
 
 _WIDTH = 100
 _ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class, which share the examples they hold."
@@ -45,26 +45,26 @@ def _algorithms() -> Iterator[tuple[str, Any]]:
 def lines(what: str) -> list[tuple[str, str]]:
     """Return the name and the first line of each algorithm or kernel."""
     known = kernels.registry().items() if what == "kernels" else _algorithms()
-    found = [(name, _text(cls).partition("\n")[0]) for name, cls in known]
+    found = [(name, (cls.__doc__ or "").partition("\n")[0]) for name, cls in known]
     return found if what == "kernels" else [*found, (f"NAME({ONE_VS_REST})", _ONE_VS_REST)]
 
 
 def _page(title: str, cls: Any) -> str:
-    sections = _sections(cls)
+    page_of = sections(cls.__doc__ or "")
     of_kernel = issubclass(cls, kernels.Kernel)
-    told = _told(sections.get("Parameters", ""))
+    told = _told(page_of.get("Parameters", ""))
     if of_kernel and "gamma" in parameters(cls) and cls.of_distance:
         told.setdefault("gamma", "auto is the median heuristic on the first 1,000 rounds.")
-    page = [title, *_wrapped(sections[""], "  ")]
+    page = [title, *_wrapped(page_of[""], "  ")]
     for name, parameter in parameters(cls).items():
         wanted = ValueType(parameter.annotation).wanted
         default = "required" if parameter.default is parameter.empty else f"default {value_text(parameter.default)}"
         head = f"{name}: {wanted}; {default}." if name != "seed" else "seeds: the number of seeds, from 0; default 1."
         page += _wrapped(f"{head} {told.get(name, '')}", "  ", "      ")
     if not of_kernel:
-        page += _wrapped(f"Cost: {_cost(cls, sections.get('Notes', ''))}", "  ", "      ")
+        page += _wrapped(f"Cost: {_cost(cls, page_of.get('Notes', ''))}", "  ", "      ")
         page += [f"  Memory: {_memory(cls)}.", f"  Classes: {_classes(cls)}."]
-        page += _wrapped(f"Paper: {' '.join(sections['References'].split())}", "  ", "      ")
+        page += _wrapped(f"Paper: {' '.join(page_of['References'].split())}", "  ", "      ")
     return "\n".join(page)
 
 
@@ -98,21 +98,11 @@ def _classes(cls: Any) -> str:
     return f"two; with task: multiclass one learner per class ({variant})"
 
 
-def _text(cls: Any) -> str:
-    return inspect.cleandoc(cls.__doc__ or "")
-
-
-def _sections(cls: Any) -> dict[str, str]:
-    """Return the sections of a docstring; the first one has no name."""
-    parts = re.split(r"^(\w+)\n-{3,}\n", _text(cls), flags=re.MULTILINE)
-    return {"": parts[0].strip(), **dict(zip(parts[1::2], map(str.strip, parts[2::2]), strict=True))}
-
-
 def _told(section: str) -> dict[str, str]:
     """Return what a section says about each parameter, its first sentence."""
     found: dict[str, str] = {}
-    for names, text in re.findall(r"^(\w[\w, ]*) : .*\n((?:[ ]+.*\n?|\n)*)", section, flags=re.MULTILINE):
-        found |= dict.fromkeys(names.split(", "), _sentence(text))
+    for names, entry in entries(section):
+        found |= dict.fromkeys(names.split(", "), _sentence(entry.partition("\n")[2]))
     return found
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.params import Formula
+from budgetrun.base.params import Formula, Task
 from budgetrun.base.registry import defined_in, parameters, plugin_modules
 from budgetrun.config.problems import Checker, ValueType
 from budgetrun.config.schema import RunSpec
@@ -16,8 +16,7 @@ from budgetrun.config.schema import RunSpec
 class RunKind(ABC):
     """Runs that see all examples at once; each has its own job. All algorithms of a config are of one kind.
 
-    Attributes
-    ----------
+    Attributes:
     name : str
         Name of an algorithm of this kind in messages; manifests have a key of this name.
     quantities : tuple of str
@@ -77,10 +76,23 @@ def find(name: str) -> RunKind:
     return registry()[name]
 
 
+@cache
+def _by_algorithm() -> dict[str, RunKind]:
+    return {name: kind for kind in registry().values() for name in kind.algorithms()}
+
+
 def kind_of(algorithm: Any) -> RunKind | None:
     """Return the kind that has an algorithm of this name; None for learners, and for anything but a name."""
-    known = registry().values() if isinstance(algorithm, str) else ()
-    return next((kind for kind in known if algorithm in kind.algorithms()), None)
+    return _by_algorithm().get(algorithm) if isinstance(algorithm, str) else None
+
+
+@cache
+def class_of(name: str, variant: str | None, task: Task) -> Any:
+    """Return the class of an algorithm, a learner's for this task; a KeyError if there is none."""
+    from budgetrun import learners
+
+    kind = kind_of(name)
+    return kind.algorithms()[name] if kind else learners.find(name, variant, task)
 
 
 @cache

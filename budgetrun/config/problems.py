@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from budgetrun.config.yaml import Document, KeyPath, Problem, shortened
+from budgetrun.config.yaml import Document, KeyPath, Mistake, shortened
 
 Schema = dict[str, Any]
 
@@ -22,8 +23,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constan
 class ValueType:
     """The type of a key's value, as an annotation that pydantic understands.
 
-    Parameters
-    ----------
+    Parameters:
     annotation : type
         E.g. ``Annotated[int, pydantic.Field(ge=1)]``.
     required : bool
@@ -197,6 +197,34 @@ def _range(schema: Schema) -> str:
     return f" {' and '.join(limits)}" if limits else ""
 
 
+# -- types of names ----------------------------------------------------------------------------------------------------
+
+
+def _one_line(name: str) -> str:
+    if len(name) > _MOST_LETTERS or not name.strip() or "\n" in name:
+        raise ValueError(f"must be one line of at most {_MOST_LETTERS} characters, got {quoted(name)}")
+    return name
+
+
+def _not_a_device(name: str) -> str:
+    if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
+        raise ValueError(f"{name!r} is a device on some systems, and cannot name a file; choose another name")
+    return name
+
+
+_MOST_LETTERS = 100
+Text = Annotated[str, Field(min_length=1)]
+# The name of a dataset or an algorithm in tables and figures; file names contain it in the form of `plotting.slug`.
+Name = Annotated[Text, AfterValidator(_one_line)]
+FileName = Annotated[
+    str,
+    Field(pattern=r"^[a-z0-9_-]+$", description="a name made of lower-case letters, digits, '_' and '-'"),
+    AfterValidator(_one_line),
+    AfterValidator(_not_a_device),
+]
+
+# -- the values of a document ------------------------------------------------------------------------------------------
+
 Values = dict[str, Any]
 Check = Callable[[Any, KeyPath, ValueType], list[Any]]
 # The problems that a message lists; a file with more is not checked further.
@@ -210,11 +238,10 @@ class TooManyProblems(Exception):
 class Checker:
     """Checks the values of one document and collects what is wrong.
 
-    Attributes
-    ----------
+    Attributes:
     folder : Path
         The folder of the document, where the files that it names are.
-    problems : list of Problem
+    problems : list of Mistake
     """
 
     def __init__(self, document: Document, folder: Path) -> None:
@@ -224,7 +251,7 @@ class Checker:
 
     def add(self, path: KeyPath, text: str) -> None:
         """Add a problem at a path; raise `TooManyProblems` if these are enough."""
-        self.problems.append(Problem(self._document.line(path), path, text))
+        self.problems.append(Mistake(self._document.line(path), path, text))
         if len(self.problems) >= MOST_PROBLEMS:
             raise TooManyProblems
 
@@ -278,6 +305,11 @@ class Checker:
                 text = f"{key} {name!r} is already used by {section}[{first[name]}]; give this entry a {key} of its own"
                 self.add((*section.split("."), i, key), text)
         return None if None in names else first
+
+    def labels_of(self, values: Values, path: KeyPath, **labels: Labels) -> None:
+        """Check the labels that some keys of a mapping give, each among those that it may name."""
+        for key, known in labels.items():
+            self.labels_exist((*path, key), values.get(key), known)
 
     def labels_exist(self, path: KeyPath, given: str | list[str] | None, labels: Labels) -> None:
         """Check that each given label (one or a list) belongs to an entry."""

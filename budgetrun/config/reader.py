@@ -19,6 +19,7 @@ from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all,
 from budgetrun.config.problems import (
     MOST_PROBLEMS,
     Checker,
+    FileName,
     Labels,
     TooManyProblems,
     Values,
@@ -30,9 +31,8 @@ from budgetrun.config.problems import (
     value_types,
 )
 from budgetrun.config.report import ReportReader
-from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, FileName, KernelSpec, Profile
-from budgetrun.config.yaml import KeyPath, parse, read_text
-from budgetrun.config.yaml import Problem as Mistake
+from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, KernelSpec, Profile
+from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
@@ -47,17 +47,13 @@ _MAPPING = ValueType(dict[str, Any] | None, required=False)
 def load(path_or_name: str | Path, profile: str = "full") -> Config:
     """Read and check a config.
 
-    Parameters
-    ----------
+    Parameters:
     path_or_name : str or Path
         A file, or the name of a config that comes with budgetrun, such as ``quickstart``.
     profile : str
         Which of the config's profiles to apply; ``full`` for none.
 
-    Raises
-    ------
-    InputError
-        No such config or profile, or the config is wrong: one line per problem, in the order of the file.
+    Raises InputError: no such config or profile, or the config is wrong: a line per problem, in the order of the file.
     """
     path = find(str(path_or_name))
     if path.suffix not in (".yaml", ".yml") and not _is_mapping(path):
@@ -87,10 +83,7 @@ def list_configs() -> list[tuple[str, str]]:
 def read(text: str, path: Path, told: Callable[[Mistake], str] | None = None) -> Config:
     """Return the config in a YAML text; ``path`` is its file, as typed, which messages name unless ``told`` words them.
 
-    Raises
-    ------
-    InputError
-        One line per problem.
+    Raises InputError: one line per problem.
     """
     document = parse(text)
     checker = Checker(document, path.parent)

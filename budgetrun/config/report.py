@@ -109,13 +109,13 @@ class ReportReader:
 
     def _finding(self, data: Any, path: KeyPath) -> Values:
         values = self.checker.values(data, path, value_types(FindingSpec))
-        self._check_labels(values, path, dataset=self.datasets, label=self.labels)
+        self.checker.labels_of(values, path, dataset=self.datasets, label=self.labels)
         return values
 
     def _figure(self, data: Any, path: KeyPath) -> Values:
         values = self.checker.values(data, path, value_types(FigureSpec))
         algorithms = dict.fromkeys(("lines", "point", "band"), self.labels)
-        self._check_labels(values, path, dataset=self.datasets, **algorithms)
+        self.checker.labels_of(values, path, dataset=self.datasets, **algorithms)
         # A wrong x or y is already a problem.
         if not isinstance(data, dict) or any(key in data and key not in values for key in ("x", "y")):
             return values
@@ -138,10 +138,6 @@ class ReportReader:
                 text = f"goes with x: budget or budget_fraction, not with x: {x}; put its labels into lines"
                 self.checker.add((*path, key), text)
         return values
-
-    def _check_labels(self, values: Values, path: KeyPath, **labels: Labels) -> None:
-        for key, known in labels.items():
-            self.checker.labels_exist((*path, key), values.get(key), known)
 
     def _not_for_these(self, path: KeyPath, value: str, allowed: Sequence[str]) -> None:
         """Add the problem of a value that does not go with the kind of algorithms."""
@@ -166,7 +162,7 @@ class ReportReader:
         values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
-        self._check_labels(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
+        self.checker.labels_of(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
         for key in values.get("aliases", {}):
             self.checker.labels_exist((*path, "aliases", key), key, self.either)
         known = self.quantities

@@ -5,51 +5,28 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Count, Positive, Seed, Task
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of
-from budgetrun.config.problems import allowed_names, nearest, quoted
+from budgetrun.config.problems import FileName, Name, Text, allowed_names, nearest
 from budgetrun.config.quantities import IN_FIGURES, METRICS, MetricName, QuantityName
 
 if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
 
 
-def _one_line(name: str) -> str:
-    if len(name) > _MOST_LETTERS or not name.strip() or "\n" in name:
-        raise ValueError(f"must be one line of at most {_MOST_LETTERS} characters, got {quoted(name)}")
-    return name
-
-
-def _not_a_device(name: str) -> str:
-    if re.fullmatch("con|prn|aux|nul|(com|lpt)[0-9]", name):
-        raise ValueError(f"{name!r} is a device on some systems, and cannot name a file; choose another name")
-    return name
-
-
-_MOST_LETTERS = 100
 # A gamma that the data decide on: see `budgetrun.data.streams`.
 AUTO = "auto"
 # The most runs of a config: a plan of so many takes about 1.5 GB.
 MOST_RUNS = 2_000_000
-Text = Annotated[str, Field(min_length=1)]
-# The name of a dataset or an algorithm in tables and figures; file names contain it in the form of `plotting.slug`.
-Name = Annotated[Text, AfterValidator(_one_line)]
-FileName = Annotated[
-    str,
-    Field(pattern=r"^[a-z0-9_-]+$", description="a name made of lower-case letters, digits, '_' and '-'"),
-    AfterValidator(_one_line),
-    AfterValidator(_not_a_device),
-]
 Label = int | float | str
 # A share of a support size; the limit keeps budgets to numbers that can be computed with.
 Fraction = Annotated[Positive, Field(le=1e6)]
@@ -102,8 +79,7 @@ class KernelSpec(_Spec):
     def each(self, median: float | None = None) -> list[tuple[KernelSpec, dict[str, Any]]]:
         """Return a kernel for each combination of values, with these as typed.
 
-        Parameters
-        ----------
+        Parameters:
         median : float or None
             The value that `AUTO` stands for; None leaves it.
         """
@@ -153,8 +129,8 @@ class DatasetSpec(_Spec):
     optional: bool = False  # skip the runs of this dataset, without an error, if its files are missing
     # The column of the labels in a file of the user: ``first``, ``last``, a name, or a number from 1.
     label_column: Text | int = "first"
-    # For missing values in a file of the user: an error, leave the row out, or read 0.
-    missing: Literal["refuse", "skip", "zero"] = "refuse"
+    # For missing values in a file of the user: an error, leave the row out, read 0, or fill them.
+    missing: Literal["refuse", "skip", "zero", "fill"] = "refuse"
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
     typed_test_path: str | None = Field(default=None, exclude=True)
@@ -283,8 +259,7 @@ class AlgorithmSpec(_Spec):
 
         With seeds by repetition, only the first repetition's is yielded.
 
-        Parameters
-        ----------
+        Parameters:
         source : AlgorithmSpec or None
             The algorithm that the budget is a fraction of: each of its settings gives its own budgets.
         """
@@ -569,8 +544,7 @@ class Config(_Spec):
     def expand(self, dataset: str | None = None, median: float | None = None) -> Iterator[RunSpec]:
         """Yield all runs on one stream, in the order of the config: kernels vary slowest.
 
-        Parameters
-        ----------
+        Parameters:
         dataset : str or None
             The label of a dataset; None for the first one.
         median : float or None

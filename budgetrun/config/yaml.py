@@ -23,7 +23,7 @@ MOST_VALUES = 50_000
 MOST_LEVELS = 30
 
 
-class Problem(NamedTuple):
+class Mistake(NamedTuple):
     """Something wrong in a file: the line (from 1), the path of the value, and a sentence."""
 
     line: int
@@ -51,7 +51,7 @@ class Document:
     # line where an item of a list begins.
     lines: dict[KeyPath, int]
     # Every duplicate key and every tag, or the one place where the text is not YAML.
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Mistake] = field(default_factory=list)
 
     def line(self, path: KeyPath) -> int:
         """Return the line of a path, or of the nearest value around it if the path does not exist."""
@@ -122,9 +122,9 @@ def parse(text: str) -> Document:
         return Document(None, {}, [_syntax_problem(error)])
     except yaml.reader.ReaderError as error:
         what = f"not valid YAML: character #x{error.character:04x} is not allowed"
-        return Document(None, {}, [Problem(text.count("\n", 0, error.position) + 1, (), what)])
+        return Document(None, {}, [Mistake(text.count("\n", 0, error.position) + 1, (), what)])
     except _TooMuch as excess:
-        return Document(None, {}, [Problem(excess.line, (), str(excess))])
+        return Document(None, {}, [Mistake(excess.line, (), str(excess))])
     return Document(data, builder.lines, builder.problems)
 
 
@@ -184,8 +184,16 @@ _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _TOO_LONG = f"has more than {MOST_BYTES:,} characters, those of an alias counted each time that it is used"
 
 
+class Plain(yaml.SafeDumper):
+    """Writes no aliases, and in quotes what would be read here as another type than text, such as a name ``1e5``."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 for _name, (_pattern, _first, _) in _SCALARS.items():
-    _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), _first)
+    for _user in (_Loader, Plain):
+        _user.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), _first)
 
 
 class _Builder:
@@ -193,7 +201,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.lines: dict[KeyPath, int] = {(): 1}
-        self.problems: list[Problem] = []
+        self.problems: list[Mistake] = []
         self._values = self._characters = 0
 
     def build(self, node: yaml.Node, path: KeyPath, parents: tuple[yaml.Node, ...]) -> Any:
@@ -246,18 +254,18 @@ class _Builder:
 
     def _add(self, node: yaml.Node, path: KeyPath, text: str) -> Any:
         """Add a problem; the value in its place is None."""
-        self.problems.append(Problem(_line(node), path, text))
+        self.problems.append(Mistake(_line(node), path, text))
 
 
 def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError) -> Mistake:
     mark = error.problem_mark or error.context_mark
     text = f"not valid YAML: {shortened(error.problem or error.context or '')}"
     if "'\\t'" in text:
         text += "; indent with spaces, not tabs"
     if error.context and error.problem and error.context_mark:
         text += f" ({error.context} that begins on line {error.context_mark.line + 1})"
-    return Problem(mark.line + 1 if mark else 1, (), text)
+    return Mistake(mark.line + 1 if mark else 1, (), text)

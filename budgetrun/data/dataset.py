@@ -6,14 +6,16 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import is_file
 from budgetrun.base.problem import problem_of
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
@@ -25,11 +27,6 @@ from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
 from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-    from budgetrun.config.schema import DatasetSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +205,10 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    known: dict[str, Any] = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
+    known: dict[str, Any] = {
+        "notes": table.notes(),
+        "encoding": {"columns": to_json(table.columns), "classes": None, **table.means},
+    }
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 
@@ -279,29 +279,14 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     known = card(spec.name) if spec.path is None else None
     where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"
-
-    def refuse(key: str, instead: str) -> None:
-        belongs, has = ("a card", "'path'") if known is None else ("'path'", "a card")
-        raise InputError(f"{where}: '{key}' belongs to a dataset with {belongs}, not to one with {has}; {instead}")
-
-    for key, parts in (("parts", spec.parts), ("test", spec.test)):
-        if parts is not None and known is None:
-            refuse(key, "remove it" if key == "parts" else "name the file of the test set with 'test_path'")
-        if parts is not None and is_generated:
-            raise InputError(f"{where}: a generated dataset has no parts; remove '{key}'")
-    if spec.test_path is not None and known is not None:
-        refuse("test_path", "remove it" if is_generated else "name the card's parts to test on with 'test'")
-    for key in ("label_column", "missing"):
-        if known is not None and key in spec.model_fields_set:
-            refuse(key, "remove it")
+    # The reader of configs refuses the others.
+    if spec.parts is not None and known is None:
+        raise InputError(f"{where}: 'parts' belongs to a dataset with a card, not to one with 'path'; remove it")
+    if spec.parts is not None and is_generated:
+        raise InputError(f"{where}: a generated dataset has no parts; remove 'parts'")
     if spec.options and not is_generated:
         raise InputError(f"{where}: 'options' belongs to a generated dataset such as noisy_gaussians; remove it")
-    if not (problem := problem_of(spec.task)).of_signs:
-        tested = spec.has_test and not problem.of_classes
-        for key, given in (("noise", spec.noise), ("balanced", spec.balanced), ("test", tested)):
-            if given:
-                raise InputError(f"{where}: '{key}' does not go with 'task: {spec.task}'; remove one of them")
-    elif known is not None and known.numbers:
+    if known is not None and known.numbers and problem_of(spec.task).of_signs:
         raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
     if known is None:
         assert spec.path is not None

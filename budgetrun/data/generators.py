@@ -3,19 +3,15 @@
 A change to the examples that a generator draws changes the ``version`` on its card.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from budgetrun.base.errors import InputError
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data.cards import Card, card
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import DatasetSpec
 
 Drawn = tuple[np.ndarray, np.ndarray]
 _AXES = np.array([0.2, 2.0])

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError, OutOfRangeError
 from budgetrun.kernels import compiling
 from budgetrun.kernels.kinds import IntegerRows, Matrix, Rows, floats, whole_squares
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Dense = NDArray[np.float64]
 M = TypeVar("M", "Dense", "csr_array")
@@ -161,12 +157,10 @@ class Running:
     values are divided by the standard deviations, but the mean is not subtracted. However rows are divided into
     matrices, results are bit-identical. The time is that of reading the values a few times.
 
-    Parameters
-    ----------
+    Parameters:
     n_features : int, >= 0
 
-    Attributes
-    ----------
+    Attributes:
     n_rows : int
         The rows so far.
     stored : ndarray, shape (n_features,), int64
@@ -174,9 +168,8 @@ class Running:
     mean, squares : ndarray, shape (n_features,), float64
         The mean of the values of each column, or of its stored values, and the sum of their squared distances from it.
 
-    References
-    ----------
-    Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), Stanford STAN-CS-79-773, eq. (2.1).
+    References: Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), Stanford
+    STAN-CS-79-773, eq. (2.1).
     """
 
     def __init__(self, n_features: int) -> None:
@@ -199,14 +192,39 @@ class Running:
         values = X if isinstance(X, np.ndarray) else X.data
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(X, np.ndarray):
-                _compiled(_scale_dense)(X, self.n_rows, self.mean, self.squares, learn)
+                compiling.call(_scale_dense, X, self.n_rows, self.mean, self.squares, learn)
             else:
                 of = X.data, X.indices, X.indptr, self.n_rows, self.stored, self.mean, self.squares
-                _compiled(_scale_sparse)(*of, learn)
+                compiling.call(_scale_sparse, *of, learn)
         if learn:
             self.n_rows += X.shape[0]
         if not (np.isfinite(self.squares).all() and np.isfinite(values).all()):
             raise OutOfRangeError("scale: the values are too large for 'running' in float64; use 'scale: none'")
+
+
+class Means:
+    """Running means of columns, which take the place of missing values: those of the rows before."""
+
+    def __init__(self, n_columns: int, learns: bool = True) -> None:
+        self.learns = learns
+        self.totals, self.counts = np.zeros(n_columns), np.zeros(n_columns)
+
+    def fill(self, values: Dense, learn: bool = True) -> NDArray[np.bool_]:
+        """Fill rows of shape (n, n_columns) in place; return which values were missing."""
+        lost: NDArray[np.bool_] = np.isnan(values)
+        if not (self.learns and learn):
+            values[lost] = np.broadcast_to(self.totals / np.maximum(self.counts, 1), values.shape)[lost]
+            return lost
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = np.cumsum(np.vstack([self.totals, np.where(lost, 0.0, values)]), axis=0)
+            counts = np.cumsum(np.vstack([self.counts, ~lost]), axis=0)
+            values[lost] = (totals / np.maximum(counts, 1))[:-1][lost]
+        self.totals, self.counts = totals[-1], counts[-1]
+        return lost
+
+    def learn(self, row: Dense) -> None:
+        """Count a row without missing values, shape (n_columns,)."""
+        self.totals, self.counts = self.totals + row, self.counts + 1
 
 
 def _scale_dense(X: Dense, n_rows: int, mean: Dense, squares: Dense, learn: bool) -> None:
@@ -247,9 +265,3 @@ def _scale_sparse(
                 squares[j] += distance * (x - mean[j])
         if learn:
             n_rows += 1
-
-
-@cache
-def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
-    """Return a loop compiled, if code is compiled at all; the results are the same."""
-    return compiling.function(loop) if compiling.on() else loop

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,18 +23,15 @@ from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
+from budgetrun.engine.single import Single, begin_single
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
-
-if TYPE_CHECKING:
-    # Importing it compiles code.
-    from budgetrun.engine.single import Single
 
 Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
 # The most tiles of a block.
 _MOST_TILES = 4
-# Compiled code for single rounds takes some time to load, so `feed` plays this many of them first.
+# `feed` plays this many rounds before single ones are tried in compiled code, and after each attempt that fails.
 _PATIENCE = 64
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
@@ -208,11 +205,14 @@ class Group:
             # Tiles begin at multiples of 64 rounds.
             apart, left = self.rounds % TILE, X.shape[0] - start
             b = min(TILE - apart, left) if apart or left < TILE else TILE * min(left // TILE, _MOST_TILES)
+            began = time.perf_counter()
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 # Slices of sparse rows are slow.
                 part = X if b == X.shape[0] else X[start : start + b]
                 self._feed(part, Y[:, start : start + b], out[..., start : start + b])
             start += b
+            seconds = time.perf_counter() - began
+            compiling.border(seconds, seconds * (left - b) / b)
         return out
 
     def drop(self, indices: Collection[int]) -> None:
@@ -298,9 +298,8 @@ class Group:
             f, learner = self._players[0].f, self._members[0].learner
             plain = not (self.watch or self.guard or self.isolate)
             if plain and compiling.takes(learner) and not learner.uncompiled(f) and type(f) is Expansion:
-                from budgetrun.engine import single
-
-                self._single = single.begin(self.pool, f, learner, self.tie == "positive")
+                self._single = begin_single(self.pool, f, learner, self.tie == "positive")
+                self._patience = 0 if self._single is not None else _PATIENCE
         fits = self._single is not None and x.shape == (self._single.examples.n_features,)
         return self._single if fits else None
 
@@ -316,7 +315,7 @@ class Group:
         began = time.perf_counter()
         first = self.rounds
         try:
-            self.pool.admit(X)
+            self.pool.admit(X, any(player.f.needs_values for player in self._players))
         except FloatingPointError as error:
             raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
         sum_ahead(self.pool, [player.f for player in self._players])
@@ -431,8 +430,10 @@ def score(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
     """
     if averaged and not member.learner.averages():
         raise NotImplementedError(f"{_name(member.learner)} does not keep what the mean of all hypotheses needs")
+    began = time.perf_counter()
     with np.errstate(all="ignore"):
         scores: np.ndarray = member.hypothesis.score(X, averaged)
+    compiling.border(time.perf_counter() - began)
     if not np.isfinite(scores).all():
         raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(member.learner)}, examples outside the stream")
     return scores

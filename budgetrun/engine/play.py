@@ -28,7 +28,7 @@ def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         return rounds(f, learner, y, t, options, *costs)
     if learner.uncompiled(f):
         return rounds(f, learner, y, t, options._replace(single=True), *costs)
-    return int(compiling.function(rounds)(compiling.prepared(f), compiling.prepared(learner), y, t, options, *costs))
+    return int(compiling.call(rounds, f, learner, y, t, options, *costs))
 
 
 def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:

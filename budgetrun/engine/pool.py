@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.kinds import Kind, held
+from budgetrun.kernels.kinds import Kind, Needed, held
 
 
 class Pool:
@@ -74,8 +74,8 @@ class Pool:
             self._block = self.tiles.transpose(1, 0, 2).reshape(self.tiles.shape[1], -1)
         return self._block
 
-    def admit(self, X: Rows) -> None:
-        """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `tiles`.
+    def admit(self, X: Rows, values: bool = True) -> None:
+        """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `tiles`, without ``values`` empty.
 
         b is at most 64, or a multiple of it.
         """
@@ -88,13 +88,21 @@ class Pool:
             # Some squares are negative if the kernel is not positive definite.
             self.lengths = np.sqrt(self.squares[slots])
         assert self.kind is not None
-        shape = (max(1, b // TILE), self.used, min(b, TILE))
+        shape = (max(1, b // TILE), self.used if values else 0, min(b, TILE))
         size = shape[0] * shape[1] * shape[2]
         if self._buffer.size < size:
             self._buffer = np.empty(size + size // 2, dtype=self.dtype)
         self.tiles = self._buffer[:size].reshape(shape)
         self._block = None
-        self.kind.fill(self.kernel, examples, self.tiles)
+        if values:
+            # A tile needs no values of examples that come after it.
+            counts = self.used - b + np.minimum(TILE * np.arange(1, shape[0] + 1), b)
+            own = np.zeros(self.used, dtype=bool)
+            own[slots] = True
+            needed = Needed(np.concatenate([np.flatnonzero(~own), slots]), counts)
+            for tile in range(shape[0] - 1):
+                self.tiles[tile, slots[TILE * (tile + 1) :]] = 0.0
+            self.kind.fill(self.kernel, examples, self.tiles, needed)
 
     def release(self, held: np.ndarray) -> None:
         """Free every slot except those marked in ``held``, a bool array of shape (used,)."""

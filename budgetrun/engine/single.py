@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from budgetrun.base.problem import problem_of
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
+from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.compiling import Compilable, function, prepared, structures
-from budgetrun.kernels.compiling.loops import count_ones, fill_by_table, fill_floats, fill_integers, pack, take_whole
+from budgetrun.kernels.compiling import Compilable, kept, kind_of, only_compiled, prepared
 from budgetrun.kernels.kinds import Bits, Floats, Formula, Integers, Kind
+
+fill_by_table, fill_floats, fill_integers = map(only_compiled, ("fill_by_table", "fill_floats", "fill_integers"))
+pack, take_whole, count_all = map(only_compiled, ("pack", "take_whole", "count_all"))
 
 
 class Single(Compilable):
@@ -37,7 +40,7 @@ class Single(Compilable):
         pool.tiles = np.zeros((1, pool.capacity, 1), dtype=pool.dtype)
         pool.block_slots, pool.lengths = np.zeros(1, dtype=np.intp), np.zeros(1)
         f.begin_block()
-        self.examples, self.f, self.learner = prepared(examples), prepared(f), prepared(learner)
+        self.examples, self.f, self.learner = examples, f, learner
         self.positive = positive
         self.y: np.ndarray = np.zeros(1, dtype=problem_of(learner.task).dtype)
         self.values = np.zeros((1, pool.capacity, 1))
@@ -45,22 +48,33 @@ class Single(Compilable):
         self.used, self.seen, self.n_free = pool.used, pool.seen, len(pool.free)
         self.free = np.resize(pool.free, pool.capacity)
         self._pool = pool
-        self._kept = _keep(prepared(self))
 
     # -- called from Python --------------------------------------------------------------------------------------------
 
+    def begin(self) -> bool:
+        """Begin to keep the state in compiled code; return False if that is not ready."""
+        whole, state, x = kind_of(self), kept(self), kind_of(np.zeros(0))
+        learn = (_learn_one, state, x, "<i8") if self.y.dtype.kind == "i" else (_learn_one_target, state, x, "<f8")
+        calls = (compiling.KEEP, whole), (compiling.WRITE_BACK, state), (_score_one, state, x), learn
+        found = [compiling.ready(*call) for call in calls]
+        if None in found:
+            return False
+        keep, self._write_back, self._score, self._learn = cast(Any, found)
+        self._kept = keep(prepared(self))
+        return True
+
     def learn(self, x: np.ndarray, label: float) -> float:
         """Play a round with an example, shape (d,); return f(x) before it; nan, with nothing changed, if it cannot."""
-        learn = _learn if self.y.dtype.kind == "i" else _learn_target
-        return float(learn(self._kept, np.array(x, dtype=np.float64), label))
+        given = int(label) if self.y.dtype.kind == "i" else float(label)
+        return float(self._learn(self._kept, np.array(x, dtype=np.float64), given))
 
     def score(self, x: np.ndarray) -> float:
         """Return f(x) for an example of shape (d,); nan if that is not possible here, or out of range."""
-        return float(_score(self._kept, np.array(x, dtype=np.float64)))
+        return float(self._score(self._kept, np.array(x, dtype=np.float64)))
 
     def write_back(self) -> None:
         """Let the pool, the hypothesis and the learner have their present numbers."""
-        _write_back(self._kept)
+        self._write_back(self._kept)
         pool = self._pool
         pool.used, pool.seen, pool.free = self.used, self.seen, self.free[: self.n_free].copy()
 
@@ -92,13 +106,14 @@ class Single(Compilable):
         self.free[: self.n_free] = free
 
 
-def begin(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | None:
-    """Return the state for single rounds; None if the pool's examples are of another kind."""
+def begin_single(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | None:
+    """Return the state for single rounds; None if that is not compiled yet, or not for such examples."""
     # One slot is always left for the next example.
     if pool.used + 1 >= pool.capacity > 0:
         pool.grow(pool.used + pool.used // 2 + 16)
     examples = examples_of(pool.kind, pool.kernel)
-    return None if examples is None else Single(pool, examples, f, learner, positive)
+    one = None if examples is None else Single(pool, examples, f, learner, positive)
+    return one if one is not None and one.begin() else None
 
 
 def _learn_one(kept: Any, x: np.ndarray, label: int) -> float:
@@ -106,7 +121,7 @@ def _learn_one(kept: Any, x: np.ndarray, label: int) -> float:
     slot = _begin(one, x, label)
     if slot < 0:
         return math.nan
-    _play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
+    play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
     return _end(one, slot, updates)
 
 
@@ -115,7 +130,7 @@ def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> float:
     slot = _begin(one, x, target)
     if slot < 0:
         return math.nan
-    _play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
+    play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
     return _end(one, slot, updates)
 
 
@@ -155,12 +170,6 @@ def _score_one(kept: Any, x: np.ndarray) -> float:
     return total if math.isfinite(total) else math.nan
 
 
-_play, _play_targets = function(play), function(play_targets)
-_keep, _write_back = function(structures.keep), function(structures.write_back)
-_learn, _learn_target = function(_learn_one), function(_learn_one_target)
-_score = function(_score_one)
-
-
 class Examples(Compilable):
     """The arrays of a kind, to which compiled code adds examples; there is one subclass per kind.
 
@@ -173,7 +182,8 @@ class Examples(Compilable):
     def __init__(self, kind: Any, kernel: Formula) -> None:
         self.stored, self.scaled = kind.stored, kind.scaled
         self.n_features = kind.n_features
-        self.kernel = prepared(kernel)
+        self.slots, self.counts = np.arange(kind.scaled.shape[1]), np.zeros(1, dtype=np.intp)
+        self.kernel = kernel
 
     def square(self, slot: int) -> float:
         """Return k(x, x) of the example in ``slot``."""
@@ -189,18 +199,22 @@ class _Bits(Examples):
 
     def store(self, x: np.ndarray, slot: int) -> bool:
         """Store an example; return whether that is exact."""
-        words = self.stored[slot]
         if not pack(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
-        total = 0
-        for w in range(len(words)):
-            total += count_ones(words[w])  # type: ignore[call-arg]  # the compiler passes the context
-        self.scaled[0, slot], self.scaled[1, slot] = total, 1.0
+        self.scaled[0, slot], self.scaled[1, slot] = count_all(self.stored[slot]), 1.0
         return True
 
     def fill(self, slot: int, out: np.ndarray) -> None:
         """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
-        fill_by_table(self.stored, self.stored[slot : slot + 1].T, self.table, self.kernel.of_distance, out)
+        fill_by_table(
+            self.stored,
+            self.stored[slot : slot + 1].T,
+            self.table,
+            self.kernel.of_distance,
+            self.slots,
+            self.counts,
+            out,
+        )
 
 
 class _Integers(Examples):
@@ -218,7 +232,8 @@ class _Integers(Examples):
         """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
         paired = np.empty((0, 0, TILE, 2), np.int16)
         given = self.scaled[:, slot : slot + 1]
-        fill_integers(self.stored, self.stored[slot : slot + 1], paired, self.kernel, self.scaled, given, out)
+        rows, self.counts[0] = self.stored[slot : slot + 1], out.shape[1]
+        fill_integers(self.stored, rows, paired, self.kernel, self.scaled, given, self.slots, self.counts, out)
 
 
 class _Floats(Examples):
@@ -233,7 +248,7 @@ class _Floats(Examples):
 
     def fill(self, slot: int, out: np.ndarray) -> None:
         """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
-        fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, out)
+        fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, self.slots, self.counts, out)
 
 
 _OF_KINDS: dict[type[Kind], type[Examples]] = {Bits: _Bits, Integers: _Integers, Floats: _Floats}

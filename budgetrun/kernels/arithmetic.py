@@ -29,10 +29,13 @@ def exp(x: Any) -> Any:
     r = (x - n * LOG_2[0]) - n * LOG_2[1]
     p = TAYLOR[13] * r + TAYLOR[12]
     for coefficient in TAYLOR[11::-1]:
-        p = p * r + coefficient
+        p *= r
+        p += coefficient
     # A power of 2 below 2^-1022 is applied in two steps.
     first = np.maximum(n, -1022.0)
-    return p * _power_of_two(first) * _power_of_two(n - first)
+    p *= _power_of_two(first)
+    p *= _power_of_two(n - first)
+    return p
 
 
 def _power_of_two(n: Any) -> Any:

@@ -9,6 +9,7 @@ many features come from products of scipy, and those of floats from BLAS if the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -49,6 +50,13 @@ class Encoded(NamedTuple):
     factors: np.ndarray
 
 
+class Needed(NamedTuple):
+    """Of some slots, those whose values a tile needs: the first of them, a number of them for each tile."""
+
+    slots: np.ndarray
+    counts: np.ndarray
+
+
 class Kind(ABC):
     """Storage for examples of one kind, by slot.
 
@@ -82,8 +90,11 @@ class Kind(ABC):
         self.scaled = _resized(self.scaled, 2, capacity)
 
     @abstractmethod
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
-        """Compute the kernel values of tiles * rounds examples with all slots; ``out``: (tiles, slots, rounds)."""
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
+        """Compute the kernel values of tiles * rounds examples with all slots; ``out``: (tiles, slots, rounds).
+
+        Values that are not ``needed`` may be left as they are; by default, all are.
+        """
 
     @abstractmethod
     def rows(self, slots: np.ndarray) -> Any:
@@ -175,7 +186,7 @@ class Bits(_ByRow):
         self.factor = _common(self.factor, examples.factors)
         self._square = _common(self._square, examples.squares)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         words = np.ascontiguousarray(examples.rows.T)
         factor = _common(self.factor, examples.factors)
         square = _common(self._square, examples.squares)
@@ -183,16 +194,21 @@ class Bits(_ByRow):
         assert square is not None
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
-            if compiling.on():
-                compiling.loop("fill_by_table")(self.stored, words, table, kernel.of_distance, out)
+            given: tuple[Any, ...] = self.stored, words, table, kernel.of_distance, *(needed or _every(out)), out
+            if fill := compiling.loop("fill_by_table", *given):
+                fill()
             else:
-                out[...] = _tiles(table[self._counts(words, kernel.of_distance, out.shape[1])], out)
-        elif compiling.on():
-            right = np.stack([examples.squares, examples.factors])
-            compiling.loop("fill_bits")(self.stored, words, compiling.prepared(kernel), self.scaled, right, out)
+                for some in _chunks_of(out):
+                    out[:, some] = _tiles(table[self._counts(words, kernel.of_distance, some)], out)
+            return
+        right = np.stack([examples.squares, examples.factors])
+        given = self.stored, words, kernel, self.scaled, right, *(needed or _every(out)), out
+        if fill := compiling.loop("fill_bits", *given):
+            fill()
         else:
-            products = self._counts(words, False, out.shape[1]).astype(np.float64)
-            out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+            for some in _chunks_of(out):
+                products = self._counts(words, False, some).astype(np.float64)
+                out[:, some] = _tiles(_values(kernel, products, self.scaled[:, some], examples), out)
 
     def by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
@@ -209,10 +225,11 @@ class Bits(_ByRow):
             self._table = key, kernel.formula(s, *kernel.numbers)
         return self._table[1]
 
-    def _counts(self, words: np.ndarray, differing: bool, used: int) -> np.ndarray:
+    def _counts(self, words: np.ndarray, differing: bool, some: slice) -> np.ndarray:
         operation = np.bitwise_xor if differing else np.bitwise_and
-        counts = np.zeros((used, words.shape[1]), dtype=np.intp)
-        for own, given in zip(self.stored[:used].T, words, strict=True):
+        stored = self.stored[some]
+        counts = np.zeros((len(stored), words.shape[1]), dtype=np.intp)
+        for own, given in zip(stored.T, words, strict=True):
             counts += np.bitwise_count(operation.outer(own, given))
         return counts
 
@@ -242,21 +259,23 @@ class Integers(_ByRow):
             return None
         return Encoded(integers, squares * (factors * factors), factors)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         rows = examples.rows
-        tiles, used, width = out.shape
-        if compiling.on():
-            paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
-            if width == TILE:
-                pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
-                paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
-            right = np.stack([examples.squares, examples.factors])
-            fill = compiling.loop("fill_integers")
-            fill(self.stored, rows, paired, compiling.prepared(kernel), self.scaled, right, out)
+        tiles, _, width = out.shape
+        paired = np.empty((0, 0, TILE, 2), dtype=np.int16)
+        if width == TILE:
+            pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
+            paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
+        right = np.stack([examples.squares, examples.factors])
+        given = self.stored, rows, paired, kernel, self.scaled, right, *(needed or _every(out)), out
+        if fill := compiling.loop("fill_integers", *given):
+            fill()
         else:
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
-            products = self.stored[:used].astype(np.float64) @ rows.T.astype(np.float64)
-            out[...] = _tiles(_values(kernel, products, self.scaled, examples), out)
+            right = rows.T.astype(np.float64)
+            for some in _chunks_of(out):
+                products = self.stored[some].astype(np.float64) @ right
+                out[:, some] = _tiles(_values(kernel, products, self.scaled[:, some], examples), out)
 
     def given(self, slots: np.ndarray) -> IntegerRows:
         return IntegerRows(self.stored[slots, : self.n_features], self.scaled[1, slots])
@@ -286,24 +305,27 @@ class Floats(Kind):
         super().resize(capacity)
         self.stored = _resized(self.stored, self.n_features, capacity)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         used = out.shape[1]
         if kernel.products == "blas":
             products = self.stored[:, :used].T @ examples.rows.T
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
         columns = np.ascontiguousarray(examples.rows.T)
-        if compiling.on():
-            compiling.loop("fill_floats")(self.stored, columns, compiling.prepared(kernel), out)
+        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *needed or _every(out), out):
+            fill()
             return
-        sums = np.zeros((used, columns.shape[1]))
         with np.errstate(over="ignore", invalid="ignore"):
-            for stored, given in zip(self.stored, columns, strict=True):
-                if kernel.of_distance:
-                    sums += np.square(np.subtract.outer(stored[:used], given))
-                else:
-                    sums += np.multiply.outer(stored[:used], given)
-            out[...] = _tiles(kernel.formula(sums, *kernel.numbers), out)
+            for some in _chunks_of(out):
+                left = self.stored[:, some]
+                sums, terms = np.zeros((2, left.shape[1], columns.shape[1]))
+                for stored, given in zip(left[:, :, None], columns, strict=True):
+                    if kernel.of_distance:
+                        np.square(np.subtract(stored, given, out=terms), out=terms)
+                    else:
+                        np.multiply(stored, given, out=terms)
+                    sums += terms
+                out[:, some] = _tiles(kernel.formula(sums, *kernel.numbers), out)
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self.stored[:, slots].T.copy()
@@ -335,7 +357,7 @@ class Sparse(Kind):
         more = sp.csr_array((capacity - self._rows.shape[0], self.n_features))
         self._rows = sp.vstack([self._rows, more], format="csr")
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         products = (self._rows[: out.shape[1]] @ examples.rows.T.tocsr()).toarray()
         _fill_from(products, kernel, self.scaled, examples, out, "give them as a dense table")
 
@@ -399,24 +421,37 @@ def _fill_from(
                 f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
                 f"scale the examples, or {remedy}"
             )
-    if compiling.on():
-        given = np.stack([right.squares, right.factors])
-        compiling.loop("fill_products")(products, compiling.prepared(kernel), left, given, out)
+    given = np.stack([right.squares, right.factors])
+    if fill := compiling.loop("fill_products", products, kernel, left, given, out):
+        fill()
         return
-    out[...] = _tiles(_values(kernel, products, left, right), out)
+    for some in _chunks_of(out):
+        out[:, some] = _tiles(_values(kernel, products[some], left[:, some], right), out)
 
 
 def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
-    used = len(products)
-    squares, factors = left[:, :used, None]
+    squares, factors = left[:, :, None]
     s = scaled(kernel.of_distance, products, squares, right.squares, factors, right.factors)
     return kernel.formula(s, *kernel.numbers)
 
 
+def _every(out: np.ndarray) -> Needed:
+    tiles, used, _ = out.shape
+    return Needed(np.arange(used), np.full(tiles, used))
+
+
+def _chunks_of(out: np.ndarray) -> Iterator[slice]:
+    """Yield the slots of a block in chunks whose values fit into the cache."""
+    tiles, used, width = out.shape
+    step = max(1, _IN_CACHE // (tiles * width))
+    for start in range(0, used, step):
+        yield slice(start, min(start + step, used))
+
+
 def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Cut values, shape (slots, tiles * rounds), into the tiles of ``out``."""
-    tiles, used, width = out.shape
-    return values.reshape(used, tiles, width).transpose(1, 0, 2)
+    tiles, _, width = out.shape
+    return values.reshape(-1, tiles, width).transpose(1, 0, 2)
 
 
 def _is_wide(X: Rows) -> bool:
@@ -433,10 +468,12 @@ def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pack(X: Matrix, words: np.ndarray) -> bool:
-    if compiling.on():
-        if isinstance(X, np.ndarray):
-            return bool(compiling.loop("pack")(X, words))
-        return bool(compiling.loop("pack_sparse")(X.indptr, X.indices, X.data, words))
+    if isinstance(X, np.ndarray):
+        pack = compiling.loop("pack", np.ascontiguousarray(X), words)
+    else:
+        pack = compiling.loop("pack_sparse", X.indptr, X.indices, X.data, words)
+    if pack:
+        return bool(pack())
     X = X if isinstance(X, np.ndarray) else X.toarray()
     if not ((X == 0) | (X == 1)).all():
         return False
@@ -446,8 +483,8 @@ def _pack(X: Matrix, words: np.ndarray) -> bool:
 
 
 def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
-    if compiling.on():
-        return bool(compiling.loop("take_whole")(X, integers))
+    if take := compiling.loop("take_whole", X, integers):
+        return bool(take())
     if not ((np.abs(X) <= MOST_WHOLE) & (np.rint(X) == X)).all():
         return False
     integers[:, : X.shape[1]] = X
@@ -481,8 +518,9 @@ MOST_SQUARES = 2.0**31
 DENSE_FEATURES = 8192
 # The bytes that hold a value, at most.
 BYTES = {"bits": 1, "integers": 2, "floats": 8}
-# Values that are checked at a time.
+# Values that are checked at a time, and kernel values that numpy computes at a time, for the sake of the cache.
 _CHUNK = 1 << 16
+_IN_CACHE = 1 << 14
 # Units whose squares neither underflow nor overflow.
 _UNITS = 1e-100, 1e100
 

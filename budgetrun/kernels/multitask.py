@@ -15,7 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Countable, NotNegative, Positive
 from budgetrun.base.registry import parameters
 from budgetrun.kernels.kernel import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
-from budgetrun.kernels.kinds import Encoded, Formula, IntegerRows, Kind, Rows, floats, kind_of
+from budgetrun.kernels.kinds import Encoded, Formula, IntegerRows, Kind, Needed, Rows, floats, kind_of
 
 _LEAST_TASKS = 2
 _BASES: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Gaussian, Polynomial, Linear)}
@@ -154,9 +154,9 @@ class OfTasks(Kind):
         self._tasks = np.concatenate([self._tasks, np.zeros(capacity - len(self._tasks), dtype=np.intp)])
         self._inner.resize(capacity)
 
-    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray) -> None:
+    def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         tiles, used, width = out.shape
-        self._inner.fill(self._kernel.base_kernel, _inner(examples), out)
+        self._inner.fill(self._kernel.base_kernel, _inner(examples), out, needed)
         weights = self._kernel.weights(self._tasks[:used], examples.rows.tasks)
         out *= weights.reshape(used, tiles, width).transpose(1, 0, 2)
 

@@ -12,10 +12,14 @@ from budgetrun.kernels.compiling import compiled_as
 @compiled_as("add_up")
 def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.ndarray) -> None:
     """out += the sums over i of ``weights[i] * tile[slots[i]]``, added in this order; ``tile``: (slots, rounds)."""
-    if compiling.on():
-        compiling.loop("add_up")(weights, slots, tile, out)
+    if compiled := compiling.loop("add_up", weights, slots, tile, out):
+        compiled()
     else:
-        out[:] = np.add.accumulate(np.concatenate((out[None], weights[:, None] * tile[slots])), axis=0)[-1]
+        # By rows that fit into the cache.
+        for start in range(0, len(slots), 128):
+            terms = weights[start : start + 128, None] * tile[slots[start : start + 128]]
+            terms[0] += out
+            out[:] = np.add.accumulate(terms, axis=0, out=terms)[-1]
 
 
 @compiled_as("add_multiple")
@@ -48,8 +52,8 @@ def product(values: np.ndarray, vector: np.ndarray) -> Any:
 @compiled_as("add_outer")
 def add_outer(matrix: np.ndarray, factor: float, vector: np.ndarray) -> None:
     """matrix += factor times the outer product of a vector with itself."""
-    if compiling.on():
-        compiling.loop("add_outer")(matrix, factor, vector)
+    if compiled := compiling.loop("add_outer", matrix, factor, vector):
+        compiled()
         return
     scaled = factor * vector
     # By rows that fit into the cache.
@@ -65,9 +69,9 @@ def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 @compiled_as("count_errors")
-def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limit: float) -> int:
-    """Count where ``scores + factor * row > limit``, which predicts +1, differs from ``positive``, the true label."""
-    return int(np.count_nonzero((scores + factor * row > limit) != positive))
+def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limits: np.ndarray) -> int:
+    """Count where ``scores + factor * row > limits``, which predicts +1, differs from ``positive``, the true label."""
+    return int(np.count_nonzero((scores + factor * row > limits) != positive))
 
 
 @compiled_as("mass")
@@ -116,7 +120,7 @@ def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np
 
     They are added in this order; k_i is that for ||a - b||^2 or <a, b> in ``tile[slots[i], column]``.
     """
-    if compiling.on():
-        return compiling.loop("evaluated_sums")(compiling.prepared(kernel), weights, slots, tile, column)
+    if compiled := compiling.loop("evaluated_sums", kernel, weights, slots, tile, column):
+        return compiled()
     values = evaluated(kernel, tile[slots, column])
     return float(inner(weights, values)), float(inner(np.abs(weights), values))

@@ -36,7 +36,7 @@ class SphereAVM(BinaryLearner):
     Notes: O(n d) per round for n cores. Distances are in the space of the examples, for any kernel but the multitask
     one, and are computed from the examples instead of kernel values, exactly for whole numbers. (Those of sparse
     examples with more than 8,192 features come from inner products.) A distance of exactly delta is within delta;
-    squared distances that differ by at most 1e-9 delta^2 count as equal, and the oldest of the nearest cores is taken.
+    squared distances count as equal up to 1e-9 of themselves, and the oldest of the nearest cores is taken.
     With the hinge loss, a margin of exactly 1 is a loss. The learner acts in every round.
 
     f is stored, and its scores are given, times lambda t, after t rounds; then weights do not decay. Predictions are
@@ -54,6 +54,7 @@ class SphereAVM(BinaryLearner):
     variant = "hypersphere"
     title = "AVM, hyperspheres"
     default_variant = True
+    revision = 2
     form = Covering
     margin = math.inf
 
@@ -83,7 +84,7 @@ class SphereAVM(BinaryLearner):
     def core(self, f: Covering) -> int:
         """Return the core that stands for the current example, or -1."""
         distances = f.distances()
-        nearest = first_smallest(distances, _ROUNDING * self.square)
+        nearest = first_smallest(distances, _ROUNDING * distances)
         return nearest if distances[nearest] <= (1 + _ROUNDING) * self.square else -1
 
 
@@ -109,13 +110,13 @@ class CellAVM(SphereAVM):
 
     def core(self, f: Covering) -> int:
         distances = f.distances()
-        nearest = first_smallest(distances, _ROUNDING * self.square)
+        nearest = first_smallest(distances, _ROUNDING * distances)
         if distances[nearest] <= self.square:
             return nearest
         # A cell lies in the ball around its corners.
         near = np.flatnonzero(distances <= 2 * f.support_set.shape[1] * self.square)
         near = near[f.largest_differences(near) <= (1 + _ROUNDING) * math.sqrt(self.square)]
-        return int(near[first_smallest(distances[near], _ROUNDING * self.square)]) if len(near) else -1
+        return int(near[first_smallest(distances[near], _ROUNDING * distances[near])]) if len(near) else -1
 
 
 _ROUNDING = 1e-9

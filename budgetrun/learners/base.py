@@ -15,6 +15,9 @@ from budgetrun.kernels import Gaussian
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.learners.page import complete
 
+# The value of `Learner.revised` if only outcomes with kernels other than k(x, x) = 1 have changed, once.
+RESCALED: Mapping[tuple[str, Any], int] = {("kernel", name): 2 for name in ("linear", "multitask", "polynomial")}
+
 
 class Learner(Compilable, ABC):
     """An online learner: the update rule of its paper, and the rounds on which it acts.
@@ -39,7 +42,8 @@ class Learner(Compilable, ABC):
         Parameters that were added after the first committed runs, each with the value that means the earlier behavior.
         With that value they are not part of run ids.
     revised : dict of (str, value) to int
-        Values of parameters with a revision of their own, which is part of the run ids of runs with these values.
+        Values of parameters with a revision of their own, which is part of the run ids of runs with these values. The
+        key ``kernel`` stands for the name of the kernel.
     form : type
         The form of the hypothesis.
     tracks : dict

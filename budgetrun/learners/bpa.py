@@ -28,6 +28,7 @@ class _BPA(Budgeted, BinaryLearner):
     """
 
     name = "bpa"
+    revision = 2
     margin = 1.0
 
     def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False) -> None:
@@ -93,6 +94,7 @@ class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
     """
 
     name = "bpa"
+    revision = 2
     margin = 1.0
     variant = "simple"
     title = "BPA-S"
@@ -118,7 +120,7 @@ class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
         sizes = np.zeros(n)
         for c in range(f.n_classes):
             sizes += weights[c] * weights[c]
-        r = first_smallest(sizes * (squares - shares * row), f.rounding * (sizes * squares).max())
+        r = first_smallest(sizes * (squares - shares * row), f.rounding * sizes * squares)
         for c in range(f.n_classes):
             f.shift(n, weights[c, r] * shares[r], c)
         f.evict(r)
@@ -287,7 +289,7 @@ def cheapest(f: Expansion, distances: np.ndarray) -> tuple[int, float]:
     """Return the support example r for which coef_r^2 times a squared distance is smallest, and that product."""
     sizes = f.coef * f.coef
     lost = sizes * distances
-    r = first_smallest(lost, f.rounding * (sizes * f.squares).max())
+    r = first_smallest(lost, f.rounding * sizes * f.squares)
     return r, lost[r]
 
 

@@ -126,6 +126,6 @@ class ProjectingBSGD(RemovingBSGD):
             return
         self._inverse.add_current(f)
         weights = np.append(f.coef, float(y))
-        p = first_smallest(np.abs(weights), f.rounding)
+        p = first_smallest(np.abs(weights), np.full(len(weights), f.rounding))
         weights += weights[p] * self._inverse.remove(p)
         keep_and_add(f, p, weights)

@@ -6,8 +6,9 @@ import numpy as np
 
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 
 
 class CKS(Budgeted, BinaryLearner):
@@ -29,6 +30,7 @@ class CKS(Budgeted, BinaryLearner):
 
     name = "cks"
     title = "CKS"
+    revised = RESCALED
     alike_until_full = "adds mistakes"
 
     def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:
@@ -42,7 +44,7 @@ class CKS(Budgeted, BinaryLearner):
         f.add(y)
         if f.size > self.budget:
             n = f.size if self.candidates == "all" else f.size - 1
-            f.evict(f.smallest(-margins_without(f)[:n]))
+            f.evict(first_smallest(-margins_without(f)[:n], f.rounding * f.term_sizes[:n]))
 
 
 def margins_without(f: Expansion) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import RESCALED, BinaryLearner
 from budgetrun.learners.cks import margins_without
 
 
@@ -19,6 +20,7 @@ class _CKS2003(BinaryLearner):
     """
 
     name = "cks_2003"
+    revised = RESCALED
     beta: float
 
     def margins(self, f: Expansion, t: int) -> float:
@@ -56,7 +58,7 @@ class FixedCKS2003(_CKS2003):
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
-            f.evict(f.smallest(-margins_without(f)))
+            f.evict(first_smallest(-margins_without(f), f.rounding * f.term_sizes))
         f.add(y)
 
 
@@ -84,7 +86,7 @@ class VariableCKS2003(_CKS2003):
             margins = margins_without(f)
             if margins.max() < self.beta - f.rounding:
                 return
-            f.evict(f.smallest(-margins))
+            f.evict(first_smallest(-margins, f.rounding * f.term_sizes))
 
 
 # As files of version 0.2.0 name it.

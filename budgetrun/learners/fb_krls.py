@@ -19,8 +19,8 @@ class FBKRLS(Budgeted, RegressionLearner):
     Notes: O(B d + B^2) per round, and memory for 2 B^2 numbers; every B rounds, the inverse of the kernel matrix is
     computed again, in O(B^3). The example is added, the weights are (K + lambda I)^-1 y over the examples held, and if
     there are more than B, the one of the smallest |alpha_i| / ((K + lambda I)^-1)_ii leaves: the error of the others'
-    prediction for it. If several are equal, up to 1e-9 of the largest, the oldest of them leaves. Departures from the
-    source: its option to change the labels of examples held is left out.
+    prediction for it. If several are equal, up to 1e-9 of the sum of their terms, the oldest of them leaves. Departures
+    from the source: its option to change the labels of examples held is left out.
 
     References: Van Vaerenbergh, Santamaria, Liu & Principe (2010), "Fixed-budget kernel recursive least-squares",
     ICASSP.
@@ -31,6 +31,7 @@ class FBKRLS(Budgeted, RegressionLearner):
 
     name = "fb_krls"
     title = "FB-KRLS"
+    revision = 2
     compiled = False
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 0.01) -> None:
@@ -48,8 +49,8 @@ class FBKRLS(Budgeted, RegressionLearner):
         weights = self.inverse.solved(self.labels)
         leaves = n + 1
         if n == self.budget:
-            errors = np.abs(weights) / self.inverse.diagonal()
-            leaves = first_smallest(errors, f.rounding * errors.max())
+            diagonal = self.inverse.diagonal()
+            leaves = first_smallest(np.abs(weights) / diagonal, f.rounding * self.inverse.terms(self.labels) / diagonal)
             self.inverse.remove(leaves)
             self.labels = np.delete(self.labels, leaves)
             weights = np.insert(self.inverse.solved(self.labels), leaves, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
+from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Budgeted
 
@@ -212,6 +213,6 @@ class GreedyForgetron(SelfTunedForgetron):
             held = slice(0, f.size - 1)
             sigma, margins = np.abs(f.coef[held]), (f.labels * f.self_scores)[held]
             Psi = sigma * (sigma + 2 - 2 * margins)
-            j = f.smallest(Psi)
+            j = first_smallest(Psi, np.full(len(Psi), f.rounding))
             allowed = _ALLOWED if self.test == "per_round" else _ALLOWED * f.mistakes - self.Q
             self.remove(f, j if Psi[j] <= allowed + f.rounding else 0)

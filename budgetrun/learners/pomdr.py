@@ -8,7 +8,7 @@ import numpy as np
 from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 from budgetrun.learners.steps import into_ball, with_norm
 
 # The number of rounds that the hint averages.
@@ -52,6 +52,7 @@ class POMDR(Budgeted, BinaryLearner):
 
     name = "pomdr"
     title = "POMDR"
+    revised = RESCALED
     compiled = False
     form = Optimistic
     margin = 1.0
@@ -108,7 +109,9 @@ class POMDR(Budgeted, BinaryLearner):
         K = f.gram()[:half]
         among = K[:, half:]
         # If several are nearest, except for rounding, take the oldest.
-        nearest = (among >= among.max(axis=0) - f.rounding).argmax(axis=0)
+        lengths = np.sqrt(f.squares)
+        limits = f.rounding * np.multiply.outer(lengths[:half], lengths[half:])
+        nearest = (among >= among.max(axis=0) - limits).argmax(axis=0)
         weights = f.coef[:half].copy()
         np.add.at(weights, nearest, f.coef[half:])
         weights, norm_sq = with_norm(weights, K[:, :half], self.U)

@@ -11,7 +11,7 @@ from budgetrun.engine.hypotheses.pairs import Pairs, Remembering
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import add_up, count_errors, put
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 
 
 class TighterPerceptron(Budgeted, BinaryLearner):
@@ -45,6 +45,7 @@ class TighterPerceptron(Budgeted, BinaryLearner):
     name = "tighter"
     title = "Tighter Perceptron"
     added = {"validation": "cache"}
+    revised = RESCALED
     _pairs: Pairs
 
     def __init__(
@@ -66,7 +67,7 @@ class TighterPerceptron(Budgeted, BinaryLearner):
             self.update_by_all(f, y, score)
             return
         if f.size == self.budget:
-            i = self.most_redundant(f.coef, f.rounding)
+            i = self.most_redundant(f.coef, f.rounding * f.term_sizes)
             f.evict(i)
             self._pairs.remove(i)
         self._pairs.add(f.kernel_row(), f.square)
@@ -81,16 +82,20 @@ class TighterPerceptron(Budgeted, BinaryLearner):
             f.add(y)
         f.remember(y)
 
-    def most_redundant(self, coef: np.ndarray, rounding: float) -> int:
-        """Return the support example without which f errs least often on the support set."""
+    def most_redundant(self, coef: np.ndarray, roundings: np.ndarray) -> int:
+        """Return the support example without which f errs least often on the support set.
+
+        Scores of at most ``roundings``, shape (size,), are 0.
+        """
         pairs, n = self._pairs, len(coef)
         # By place: all are taken.
-        scores, positive = np.zeros(n), np.zeros(n, dtype=np.bool_)
+        scores, limits, positive = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_)
         add_up(coef, pairs.places, pairs.values, scores)
         put(coef > 0, pairs.places, positive)
+        put(roundings, pairs.places, limits)
         best, fewest = 0, n + 1
         for i in range(n):
-            errors = count_errors(scores, -coef[i], pairs.values[pairs.places[i]], positive, rounding)
+            errors = count_errors(scores, -coef[i], pairs.values[pairs.places[i]], positive, limits)
             if errors < fewest:
                 best, fewest = i, errors
         return best

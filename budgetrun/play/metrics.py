@@ -43,8 +43,7 @@ class Tally:
     def add(self, scores: np.ndarray, labels: np.ndarray) -> None:
         """Add a block of rounds.
 
-        Parameters
-        ----------
+        Parameters:
         scores : ndarray, shape (b,) or (n_classes, b), b >= 1
             f_t(x_t), as `Group.feed` returns them.
         labels : ndarray of int, shape (b,)
@@ -140,15 +139,12 @@ class Tallies:
 class Errors:
     """Errors of ``n`` regression learners: sums over the rounds so far.
 
-    Attributes
-    ----------
+    Attributes:
     squared : ndarray of float64, shape (n,)
         The sum of (y - f(x))^2.
 
-    Notes
-    -----
-    The sums do not depend on how the rounds are divided into calls, not even in the last bit. That of the squared
-    deviations of the labels is updated as by Welford (1962), "Note on a method for calculating corrected sums".
+    Notes: The sums do not depend on how the rounds are divided into calls, not even in the last bit. That of the
+    squared deviations of the labels is updated as by Welford (1962), "Note on a method for calculating corrected sums".
     """
 
     def __init__(self, n: int) -> None:
@@ -195,17 +191,13 @@ def _continued(sums: np.ndarray, terms: np.ndarray) -> np.ndarray:
 class Calibration:
     """Probabilities from scores, fitted on the stream: each round's from the rounds before it.
 
-    Notes
-    -----
-    Two classes: Platt scaling, p = 1 / (1 + exp(-(a f(x) / s + b))). More: p_c is proportional to exp(a f_c(x) / s).
-    The scale s is the root mean square of all scores so far, including f(x). Each round changes a and b, from a = 1 and
-    b = 0, by an online Newton step on the logarithmic loss: minus H^-1 g, where g is the gradient of the round's loss,
-    and H the identity plus the sum of g g' so far.
+    Notes: With two classes, this is Platt scaling, p = 1 / (1 + exp(-(a f(x) / s + b))); with more, p_c is proportional
+    to exp(a f_c(x) / s). The scale s is the root mean square of all scores so far, including f(x). Each round changes a
+    and b, from a = 1 and b = 0, by an online Newton step on the logarithmic loss: minus H^-1 g, where g is the gradient
+    of the round's loss, and H the identity plus the sum of g g' so far.
 
-    References
-    ----------
-    Platt (1999), "Probabilistic outputs for support vector machines"; Hazan, Agarwal & Kale (2007), "Logarithmic regret
-    algorithms for online convex optimization", Section 3.2, without its projection.
+    References: Platt (1999), "Probabilistic outputs for support vector machines"; Hazan, Agarwal & Kale (2007),
+    "Logarithmic regret algorithms for online convex optimization", Section 3.2, without its projection.
     """
 
     def __init__(self) -> None:

@@ -9,19 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from budgetrun.base.problem import Problem, problem_of
 from budgetrun.engine import Group
+from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows, compiling
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.metrics import Errors, Tallies, Tally
-
-if TYPE_CHECKING:
-    from budgetrun.engine.group import Member
-    from budgetrun.kernels.kinds import Matrix
-    from budgetrun.play.selection import Selection
+from budgetrun.play.selection import Selection
 
 # Rounds per block of a stream whose length is known, and at most in one piece of another.
 BLOCK_SIZE, PIECE = 256, 8192
@@ -38,8 +36,7 @@ class Session:
 
     Its *players* are the learners, then the selections.
 
-    Parameters
-    ----------
+    Parameters:
     learners : sequence of (Kernel, Learner)
         All of the same problem. Learners with equal kernels share kernel values.
     selections : sequence of Selection
@@ -129,11 +126,6 @@ class Session:
         of_groups = [group.members for group in self._groups]
         return [of_groups[group][at] for group, at in self._places]
 
-    def compile(self, X: Rows, labels: np.ndarray) -> None:
-        """Compile what `run` needs, on a few rounds of the stream, with labels of shape (n_rows, b)."""
-        learners = [(group.pool.kernel, member.learner) for group in self._groups for member in group.members]
-        compile_first(learners, self._options, X, labels)
-
     def run(
         self,
         chunks: Iterable[tuple[Rows, np.ndarray]],
@@ -144,8 +136,7 @@ class Session:
     ) -> None:
         """Play a stream, or the rest of it.
 
-        Parameters
-        ----------
+        Parameters:
         chunks : iterable of (X, labels)
             In order: examples, shape (b, d), and labels, shape (n_rows, b), as `Group.feed` takes them.
         scaled : callable
@@ -278,8 +269,7 @@ class Curve:
     If the number of rounds is known, these rounds are its `checkpoints`; otherwise eight per decade, and 50 to 100
     equally spaced ones.
 
-    Parameters
-    ----------
+    Parameters:
     n_learners : int, >= 0
         The first players, which have metrics.
     metrics : sequence of str

@@ -91,10 +91,11 @@ def save(figure: Figure, *paths: Path) -> None:
     for path in paths:
         drawn, found = io.BytesIO(), io.BytesIO()
         if path.suffix == ".png":
-            figure.savefig(drawn, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+            figure.savefig(drawn, format="rgba", dpi=DOTS_PER_INCH)
+            width, height = (int(side * DOTS_PER_INCH) for side in figure.get_size_inches())
             # A palette takes a third of the room.
-            with Image.open(drawn) as image:
-                small = image.convert("RGB").quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE)
+            image = Image.frombytes("RGBA", (width, height), drawn.getvalue()).convert("RGB")
+            small = image.quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE)
             small.save(found, "png", optimize=True)
         else:
             figure.savefig(found, format="svg", metadata={"Date": None, "Creator": None})

@@ -7,14 +7,16 @@ import tempfile
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import yaml
 
 from budgetrun.base.errors import InputError, say
 from budgetrun.config import load as load_config
 from budgetrun.config.reader import find, read
+from budgetrun.config.schema import Config, DatasetSpec
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.data.tables import open_table
 from budgetrun.results.report.formats import long_form
@@ -24,11 +26,6 @@ from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.files import COLUMNS
 from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep as run_sweep
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from budgetrun.config.schema import Config, DatasetSpec
 
 
 def sweep(

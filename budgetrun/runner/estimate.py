@@ -4,12 +4,10 @@ A sweep corrects the time by what its first jobs take. An algorithm is known by 
 name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +15,10 @@ from budgetrun.base import limits
 from budgetrun.base.problem import problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config import kinds
+from budgetrun.config.schema import Config, DatasetSpec, RunSpec
+from budgetrun.data import StreamInfo
 from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.kernels import Gaussian, compiling
 from budgetrun.kernels.kinds import BYTES, DENSE_FEATURES
@@ -25,13 +26,7 @@ from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.play.session import BLOCK_SIZE
 from budgetrun.runner.identity import algorithm_of, build
-from budgetrun.runner.plan import make_jobs
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, RunSpec
-    from budgetrun.data import StreamInfo
-    from budgetrun.engine.hypotheses import Hypothesis
-    from budgetrun.runner.plan import Job, Options, Plan, Run
+from budgetrun.runner.plan import Job, Options, Plan, Run, make_jobs
 
 # Of one core per second: multiplications and additions of a matrix product, additions of weighted kernel values,
 # updates of a learner, operations of numpy on small arrays.
@@ -44,25 +39,17 @@ VALUE_SECONDS = {
     "floats": (1.5e-9, 5e-11),
     "sparse": (3e-8, 4e-10),
 }
-# A guess of the Perceptron's mistakes as a share of the rounds, while they are unknown.
-_ERROR_GUESS = 0.12
-# The same for memory, where an underestimate is worse than an overestimate.
-_MOST_ERRORS = 0.3
+# Guesses of the Perceptron's mistakes as a share of the rounds: for time, and for memory, where an underestimate is
+# worse than an overestimate.
+_ERRORS, _MOST_ERRORS = 0.12, 0.3
 # Guesses of the support size as a share of the rounds, of learners that also act on margins and of those that project;
 # and the largest guess for the latter.
-_MARGIN_GUESS = 0.4
-_PROJECTION_GUESS = 0.1
-_MOST_PROJECTED = 6000
-# With a budget, there are about this many times the Perceptron's mistakes.
-_MORE_ERRORS = 1.3
+_MARGIN_ERRORS, _PROJECTED, _MOST_PROJECTED = 0.4, 0.1, 6000
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
-# The memory of a worker apart from runs, in bytes: the interpreter, its libraries, small objects.
-_BASE = 170e6
-# The memory of compiling in addition.
-_COMPILED = 250e6
-# The memory of reading a table of columns: libraries, and blocks of 2 MB that a thread parses ahead.
-_TABLE = 90e6
+# The memory of a worker apart from runs, in bytes: the interpreter, its libraries, small objects; that of compiling in
+# addition; and that of reading a table of columns: libraries, and blocks of 2 MB that a thread parses ahead.
+_BASE, _COMPILED, _TABLE = 170e6, 250e6, 90e6
 # Seconds of compiling, measured on one machine: of the loops that all learners share, and of one more learner.
 _COMPILES_LOOPS, _COMPILES_LEARNER = 5.0, 2.0
 
@@ -89,7 +76,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
     base = _BASE + _TABLE * any(reader.startswith("table ") for reader in info.readers) + max(info.data_bytes, stream)
     if name := runs[0].spec.kind:
         return base + max(*(kinds.find(name).memory(run.spec, info) for run in runs), info.content_bytes)
-    pool = min(T, sum(_stored(run, T, info.n_classes, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
+    pool = min(T, sum(_stored(run.spec, info, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
     kind, d = _kind(info), info.n_features
     in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * info.values_per_example}[kind]
     rows = 1.5 * pool * (in_pool + 32)
@@ -98,12 +85,9 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
     block = pool * BLOCK_SIZE * (1.5 * np.dtype(dtype).itemsize + 8 * arrays)
     hypotheses = 0.0
     for run in runs:
-        asks = _demands(run.spec, info.n_classes)
-        # A learner whose budget is never full shares what it holds to the end.
-        is_shared = asks.shares and _share_of_mistakes(run) >= 1
-        held = 0 if is_shared else _held(run, T, info.n_classes)
-        rule = bytes_needed(asks.rule, asks.form, held) - asks.form.bytes_needed(held)
-        hypotheses += asks.form.memory(held, BLOCK_SIZE) + rule
+        rule, form = _started(run.spec, info.n_classes)
+        held = _held(run.spec, info, _ERRORS)
+        hypotheses += form.memory(held, BLOCK_SIZE) + bytes_needed(rule, form, held) - form.bytes_needed(held)
     return base + _COMPILED * compiling.on() + max(stream + rows + block + hypotheses, info.content_bytes)
 
 
@@ -111,15 +95,8 @@ def check_budgets(plan: Plan) -> None:
     """Raise the error of `budgetrun.engine.Group` for a run whose full budget takes more memory than the limit."""
     for run in {(run.dataset, id(run.spec)): run for whole in plan.runs for run in whole.played}.values():
         if run.spec.budget is not None and not run.spec.kind:
-            asks = _demands(run.spec, plan.infos[run.dataset].n_classes)
-            needed = bytes_needed(asks.rule, asks.form, run.spec.budget)
-            limits.check_learner(needed, str(run), run.spec.budget)
-
-
-def _kind(info: StreamInfo) -> str:
-    """Return how kernels hold the examples, which earlier versions did not record."""
-    wide = info.nnz_per_row is not None and info.n_features > DENSE_FEATURES
-    return info.kind or ("sparse" if wide else "floats")
+            rule, form = _started(run.spec, plan.infos[run.dataset].n_classes)
+            limits.check_learner(bytes_needed(rule, form, run.spec.budget), str(run), run.spec.budget)
 
 
 def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
@@ -127,26 +104,17 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
     runs = [played for run in runs for played in run.played]
     if name := runs[0].spec.kind:
         return sum(kinds.find(name).seconds(run.spec, info) for run in runs)
-    T = info.n_examples
-    pool = 0.6 * min(T, sum(_stored(run, T, info.n_classes) for run in runs))
-    kind = _kind(info)
+    T, kind = info.n_examples, _kind(info)
+    pool = 0.6 * min(T, sum(_stored(run.spec, info, _ERRORS) for run in runs))
     once, per_number = VALUE_SECONDS[kind]
     numbers = info.values_per_example if kind == "sparse" else info.n_features
     seconds = (T + info.n_test) * pool * (once + per_number * numbers)
     for run in runs:
-        held, asks = _held(run, T, info.n_classes), _demands(run.spec, info.n_classes)
-        share = _share_of_mistakes(run)
-        # Those of a Perceptron; known if the budget is a fraction of their number.
-        mistakes = run.spec.budget / share if run.spec.budget is not None and share else _ERROR_GUESS * T
-        if asks.shares and not asks.has_budget:
-            seconds += mistakes / UPDATES
-            continue
-        # A learner that shares a hypothesis until its budget is full costs nothing of its own until then.
-        alone = max(0.0, 1 - held / mistakes) if asks.shares else 0.8
-        scores = alone * T * held * math.prod(problem_of(run.spec.task).scores_each(info.n_classes))
-        acts = T if asks.learner.margin == math.inf else alone * _MORE_ERRORS * mistakes
-        seconds += asks.form.solving(held) * T / PRODUCTS + scores / GATHERS
-        seconds += acts * (asks.form.upkeep / UPDATES + asks.learner.calls / CALLS)
+        held, (rule, form) = _held(run.spec, info, _ERRORS), _started(run.spec, info.n_classes)
+        scores = T * held * math.prod(problem_of(run.spec.task).scores_each(info.n_classes))
+        acts = T if rule.margin == math.inf else _ERRORS * T
+        seconds += form.solving(held) * T / PRODUCTS + scores / GATHERS
+        seconds += acts * (form.upkeep / UPDATES + rule.calls / CALLS)
     return seconds
 
 
@@ -157,72 +125,53 @@ def compile_seconds(runs: Iterable[Run]) -> float:
     return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
 
 
-class _Demands(NamedTuple):
-    """The properties of a learner that its memory and time depend on."""
-
-    learner: type[Learner]
-    has_budget: bool
-    acts_on_margins: bool  # it also acts on rounds that are not mistakes
-    shares: bool  # it shares a hypothesis with others until its budget is full
-    rule: Learner  # one that has started
-    form: Hypothesis  # the form that it starts with
+def _kind(info: StreamInfo) -> str:
+    """Return how kernels hold the examples, which earlier versions did not record."""
+    wide = info.nnz_per_row is not None and info.n_features > DENSE_FEATURES
+    return info.kind or ("sparse" if wide else "floats")
 
 
-_KNOWN: dict[tuple[type, int, str], _Demands] = {}
+_STARTED: dict[tuple[type, int, str], tuple[Learner, Hypothesis]] = {}
 
 
-def _demands(spec: RunSpec, n_classes: int) -> _Demands:
-    """Return the demands of a run's learner, which depend on its class, its parameters and the number of classes."""
+def _started(spec: RunSpec, n_classes: int) -> tuple[Learner, Hypothesis]:
+    """Return a run's learner, before its first round, and the form that it starts with."""
     learner: Any = algorithm_of(spec)
     key = learner, n_classes, repr(spec.parameters)
-    if key not in _KNOWN:
-        has_budget = "budget" in parameters(learner)
+    if key not in _STARTED:
         # Any budget that the other parameters go with will do.
+        has_budget = "budget" in parameters(learner)
         built = build(replace(spec, budget=spec.budget or _SOME_BUDGET) if has_budget else spec)
-        rule, form = trial(built, Gaussian(gamma=1.0), *problem_of(spec.task).scores_each(n_classes))
-        # Learners that act on margins override what all learners share.
-        own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
-        _KNOWN[key] = _Demands(
-            learner=learner,
-            has_budget=has_budget,
-            acts_on_margins=bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes,
-            shares=learner.alike_until_full is not None,
-            rule=rule,
-            form=form,
-        )
-    return _KNOWN[key]
+        _STARTED[key] = trial(built, Gaussian(gamma=1.0), *problem_of(spec.task).scores_each(n_classes))
+    return _STARTED[key]
 
 
-def _share_of_mistakes(run: Run) -> float:
-    """Return the budget divided by the number of a Perceptron's mistakes; 0 if it does not follow from them."""
-    if run.source is None:
-        return 0.0
-    source = _demands(run.source.spec, 2)
-    grows_with_mistakes = source.learner.only_adds and not source.has_budget and not source.acts_on_margins
-    return (run.spec.budget_fraction or 0.0) if grows_with_mistakes else 0.0
-
-
-def _held(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:
-    """Return the budget, or a guess of the support size: ``share`` of the rounds, on which the Perceptron errs."""
-    spec = run.spec
+def _held(spec: RunSpec, info: StreamInfo, errors: float) -> int:
+    """Return the budget, or a guess of the support size: of the Perceptron, ``errors`` as a share of the rounds."""
+    n_rounds = info.n_examples
     if spec.budget is not None:
         return min(spec.budget, n_rounds)
     if spec.budget_fraction is not None:
-        return int(share * n_rounds * spec.budget_fraction) + 1
-    asks = _demands(spec, n_classes)
-    if asks.learner.holds is not None:
-        return int(asks.learner.holds * n_rounds) + 1
-    if asks.form.solving(1):
-        return min(int(_PROJECTION_GUESS * n_rounds), _MOST_PROJECTED) + 1
+        return int(errors * n_rounds * spec.budget_fraction) + 1
+    rule, form = _started(spec, info.n_classes)
+    if rule.holds is not None:
+        return int(rule.holds * n_rounds) + 1
+    if form.solving(1):
+        return min(int(_PROJECTED * n_rounds), _MOST_PROJECTED) + 1
     if "features" in spec.parameters:
         # Frequencies and features take the place of examples.
         return 3 * int(spec.parameters["features"])
-    return int(max(share, _MARGIN_GUESS if asks.acts_on_margins else 0.0) * n_rounds) + 1
+    return int(max(errors, _MARGIN_ERRORS if _acts_on_margins(type(rule)) else 0.0) * n_rounds) + 1
 
 
-def _stored(run: Run, n_rounds: int, n_classes: int, share: float = _ERROR_GUESS) -> int:
+def _acts_on_margins(learner: type[Learner]) -> bool:
+    """Return whether a learner also acts on rounds that are not mistakes; if so, it overrides what all share."""
+    own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
+    return bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes
+
+
+def _stored(spec: RunSpec, info: StreamInfo, errors: float) -> int:
     """Return how many different examples a run may hold: those of one learner, or of one per class."""
-    held = _held(run, n_rounds, n_classes, share)
     # Without a budget, the guess for one learner is used for all of them together.
-    per_class = run.spec.budget is not None and issubclass(algorithm_of(run.spec), OneVsRest)
-    return held * n_classes if per_class else held
+    per_class = spec.budget is not None and issubclass(algorithm_of(spec), OneVsRest)
+    return _held(spec, info, errors) * (info.n_classes if per_class else 1)

@@ -5,23 +5,17 @@ files, so code can be moved, renamed and documented without making finished runs
 fail if an outcome changes and its revision does not.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun import engine
 from budgetrun.config import kinds
-from budgetrun.data import STREAM_REVISION
-from budgetrun.learners import find
+from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
+from budgetrun.data import STREAM_REVISION, StreamInfo
+from budgetrun.kernels import Kernel
 from budgetrun.play import selection
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
-    from budgetrun.data import StreamInfo
-    from budgetrun.kernels import Kernel
 
 # Raised whenever jobs feed their learners or fill rows differently; part of every run id.
 JOB_REVISION = 1
@@ -36,10 +30,11 @@ _OWN_KEYS = {"label_column", "missing"}
 
 
 def algorithm_of(spec: RunSpec) -> type[Any]:
-    """Return the class of a run's algorithm: that of a learner, or one of the run's kind."""
+    """Return the class of a run's algorithm: that of a learner, or one of the run's kind, if a plug-in provides it."""
     if spec.kind:
-        return kinds.find(spec.kind).algorithms()[spec.name]
-    return find(spec.name, spec.variant, spec.task)
+        kinds.find(spec.kind)
+    found: type[Any] = kinds.class_of(spec.name, spec.variant, spec.task)
+    return found
 
 
 def build(spec: RunSpec) -> Any:
@@ -61,8 +56,8 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str
     parts = [f"{name} {algorithm.revision}", f"{kernel.name} {kernel.revision}"]
     if not spec.kind:
         parts += [f"engine {engine.REVISION}", f"{algorithm.form.form} {algorithm.form.revision}"]
-        revised = algorithm.revised.items()
-        parts += [f"{name} {key}={value} {n}" for (key, value), n in revised if spec.parameters.get(key) == value]
+        values, revised = {**spec.parameters, "kernel": kernel.name}, algorithm.revised.items()
+        parts += [f"{name} {key}={value} {n}" for (key, value), n in revised if values.get(key) == value]
         if dataset.has_test:
             parts.append(f"evaluation {EVALUATION_REVISION}")
     return [*parts, f"job {JOB_REVISION}", f"stream {STREAM_REVISION}", *info.readers]

@@ -3,8 +3,6 @@
 A worker process of the backend `local` runs `serve`.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os
@@ -20,7 +18,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -31,15 +29,13 @@ from budgetrun.base.problem import problem_of
 from budgetrun.config import kinds
 from budgetrun.data import Stream, open_stream
 from budgetrun.engine import score
+from budgetrun.engine.group import Member
+from budgetrun.kernels import Rows, compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options
 from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
 from budgetrun.runner.plan import Job, Run, budget_origin
-
-if TYPE_CHECKING:
-    from budgetrun.engine.group import Member
-    from budgetrun.kernels import Rows
 
 # Test examples whose kernel values with a support set are computed at a time.
 _TEST_ROWS = 1024
@@ -182,7 +178,7 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     wall, cpu = time.perf_counter(), time.process_time()
-    with threadpool_limits(1), limits.memory(settings.memory):
+    with threadpool_limits(1), limits.memory(settings.memory), compiling.first():
         try:
             if source_digest() != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")

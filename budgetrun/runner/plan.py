@@ -12,18 +12,15 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
 from budgetrun.config.kinds import resolve
 from budgetrun.config.problems import nearest
-from budgetrun.config.schema import MOST_RUNS, RunSpec, setting_text
+from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, setting_text
+from budgetrun.data import StreamInfo
 from budgetrun.runner import identity
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, DatasetSpec
-    from budgetrun.data import StreamInfo
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The origin of results: the manifest of a results folder, with its config, data, versions, machine and commit."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import importlib.metadata
@@ -11,20 +9,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import MISSING, asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun import __version__
 from budgetrun.base.files import checkout
 from budgetrun.config.report import manifest_entries
+from budgetrun.config.schema import Config
+from budgetrun.data import StreamInfo
 from budgetrun.kernels import compiling
-from budgetrun.runner.plan import Options, Plan, Run, finished, make_plan
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config
-    from budgetrun.data import StreamInfo
-    from budgetrun.results.store.write import Store
-    from budgetrun.runner.job import Outcome
-    from budgetrun.runner.plan import Job
+from budgetrun.results.store.write import Store
+from budgetrun.runner.job import Outcome
+from budgetrun.runner.plan import Job, Options, Plan, Run, finished, make_plan
 
 
 def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:

@@ -1,22 +1,18 @@
 """Finished and remaining runs of a results folder, and of a sweep before it starts."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun.base import limits
 from budgetrun.base.errors import AlteredError, InputError, counted
 from budgetrun.base.files import is_file
+from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 from budgetrun.runner.estimate import check_budgets, compile_seconds, job_bytes, job_seconds, jobs_within_memory
 from budgetrun.runner.plan import Options, Rows, finished, in_phases, make_plan, select, with_paths
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import recorded_streams
-
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config
 
 
 def status(folder: Path) -> str:

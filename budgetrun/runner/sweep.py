@@ -1,7 +1,5 @@
 """A sweep: it makes the missing runs of a results folder, and survives failures of workers, disk and terminal."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import deque
@@ -9,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from budgetrun.base import limits
 from budgetrun.base.errors import CannotWriteError, InputError, counted, say
 from budgetrun.base.files import CANNOT_WRITE
+from budgetrun.config.schema import Config
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
@@ -35,9 +34,6 @@ from budgetrun.runner.plan import (
 )
 from budgetrun.runner.progress import Progress
 
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config
-
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
 # The largest share of a sweep's time that goes into rewriting its table and manifest before the end.
@@ -45,12 +41,9 @@ _SHARE_OF_REWRITING = 0.03
 
 
 def sweep(config: Config, options: Options) -> int:
-    """Run every run of a config that its results folder lacks.
+    """Run every run of a config that its results folder lacks; return the exit code.
 
-    Returns
-    -------
-    int
-        0; 1 if a run failed or a dataset is missing; 130 if interrupted. The results folder is consistent in any case.
+    It is 0; 1 if a run failed or a dataset is missing; 130 if interrupted. The folder is consistent in any case.
 
     Raises InputError: the config or ``only`` does not fit the data, or the results folder cannot be used.
     """

@@ -101,45 +101,43 @@ def _complete(folder: Path) -> None:
 # Nothing is imported to find names, because every key press waits.
 _NAME = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
 _PACKAGE = Path(__file__).parents[1]
-_KERNELS = [_PACKAGE / "kernels" / "kernel.py", _PACKAGE / "kernels" / "multitask.py"]
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def complete_configs(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete a config: the name of one that comes with budgetrun, or a file."""
-    return [*_beginning(typed, _stems("configs")), CompletionItem(typed, type="file")]
+def _completing(names: Callable[[click.Context], list[str]], *others: str) -> Completer:
+    """Return what completes one of some names, or something else of a type that the shell knows."""
 
+    def complete(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names(context) if name.startswith(typed)]
+        return [*found, *(CompletionItem(typed, type=other) for other in others)]
 
-def complete_datasets(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the name of a dataset with a card."""
-    return _beginning(typed, _stems("datasets"))
-
-
-def complete_listed(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the name of an algorithm or a kernel, depending on the list."""
-    what = context.params.get("what")
-    return _beginning(typed, _named(_algorithms() if what == "algorithms" else _KERNELS if what == "kernels" else []))
-
-
-def complete_only(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete ``algorithm=NAME`` and ``dataset=NAME``."""
-    known = {"algorithm": _named(_algorithms()), "dataset": _stems("datasets")}
-    return _beginning(typed, [f"{key}={name}" for key, names in known.items() for name in names])
-
-
-def _beginning(typed: str, names: list[str]) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(typed)]
+    return complete
 
 
 def _stems(folder: str) -> list[str]:
     return sorted(path.stem for path in own_folder(folder).glob("*.yaml"))
 
 
-def _algorithms() -> list[Path]:
-    """Return the files of algorithms; those of other kinds than learners stand beside the module of their kind."""
-    others = [path for kind in _PACKAGE.glob("*/*/kind.py") for path in kind.parent.glob("*.py") if path != kind]
-    return [*_PACKAGE.glob("learners/*.py"), *others]
-
-
-def _named(files: list[Path]) -> list[str]:
-    """Return the names that the classes in some files give themselves."""
+def _named(what: str) -> list[str]:
+    """Return the names that the classes of algorithms, or of kernels, give themselves."""
+    files = [_PACKAGE / "kernels" / "kernel.py", _PACKAGE / "kernels" / "multitask.py"]
+    if what == "algorithms":
+        # Those of other kinds than learners stand beside the module of their kind.
+        others = [path for kind in _PACKAGE.glob("*/*/kind.py") for path in kind.parent.glob("*.py") if path != kind]
+        files = [*_PACKAGE.glob("learners/*.py"), *others]
     return sorted({name for path in files for name in _NAME.findall(path.read_text(encoding="utf-8"))})
+
+
+def _listed(context: click.Context) -> list[str]:
+    what = context.params.get("what")
+    return _named(what) if what in ("algorithms", "kernels") else []
+
+
+def _selectors(context: click.Context) -> list[str]:
+    known = {"algorithm": _named("algorithms"), "dataset": _stems("datasets")}
+    return [f"{key}={name}" for key, names in known.items() for name in names]
+
+
+complete_configs = _completing(lambda _: _stems("configs"), "file")
+complete_datasets = _completing(lambda _: _stems("datasets"))
+complete_listed, complete_only = _completing(_listed), _completing(_selectors)

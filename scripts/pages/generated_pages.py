@@ -65,12 +65,12 @@ KINDS = {
     "Explicit features": Kind(
         "The hypothesis is, becomes, or has in addition a weight vector over features: those of the examples, or "
         "others that approximate the kernel.",
-        frozenset({"features", "nystroem", "sketched", "absorbing"}),
+        frozenset({"features", "linear", "nystroem", "sketched", "absorbing"}),
     ),
     "Many kernels": Kind(
-        "One learner with several kernel widths, weighted or drawn by their losses so far. Rules of selection, below, "
-        "do so with any learners.",
-        frozenset({"mixture", "drawn"}),
+        "One learner with several kernel widths, weighted or drawn by their losses so far, or combined by a learner of "
+        "their scores ([auto](auto.md)). Rules of selection, below, do so with any learners.",
+        frozenset({"mixture", "drawn", "stacked"}),
     ),
 }
 
@@ -138,7 +138,7 @@ def _learner_row(learner: type[Any]) -> list[str]:
 def _solver_row(solver: type[Any]) -> list[str]:
     # Each theorem is about one of the two problems, with and without slack.
     made = [solver(), *([solver(hard_margin=True)] if "hard_margin" in inspect.signature(solver).parameters else [])]
-    bounds = [bound.name for bound in theory.solver_bounds() if any(map(bound.is_about, made))]
+    bounds = [bound.name for bound in theory.registry() if any(map(bound.is_about, made))]
     name = f"**{solver.title}**<br>`{solver.name}`<br>{_paper(solver)}"
     return [name, _rule(solver), _cost(solver), "<br>".join(bounds) or "none", _measured(solver.name, None, "binary")]
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from config.demo import PRINTED, Drawing, Fast, ManyClasses, Perceptron, Ranking, Slow
 
 from budgetrun import learners
+from budgetrun.config.kinds import class_of
 
 
 @pytest.fixture
-def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Work in a folder with data, published numbers, cards and packaged configs, and with stand-in learners."""
     work = tmp_path / "work"
     for folder in ("work", "configs", "datasets"):
@@ -32,3 +34,6 @@ def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         learners, "registry", lambda task="binary": {"binary": known, "multiclass": several}.get(task, {})
     )
+    class_of.cache_clear()
+    yield
+    class_of.cache_clear()

@@ -12,9 +12,9 @@ from config.demo import GOOD, message, replaced
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
-from budgetrun.config.problems import MOST_PROBLEMS, ValueType, value_types
+from budgetrun.config.problems import MOST_PROBLEMS, FileName, Name, ValueType, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
-from budgetrun.config.schema import MOST_RUNS, DatasetSpec, FileName, Name
+from budgetrun.config.schema import MOST_RUNS, DatasetSpec
 from budgetrun.config.yaml import MOST_BYTES, parse, read_text
 from budgetrun.runner.plan import make_plan
 

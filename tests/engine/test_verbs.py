@@ -14,6 +14,7 @@ from budgetrun.engine.hypotheses import (
     Optimistic,
     Projected,
 )
+from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
@@ -87,8 +88,8 @@ class Harness:
             for _ in range(self.rng.integers(5)):
                 act(self)
                 assert_close(f.current, self.f_of(self.X[t : t + 1])[..., 0], **self.close)
-            # Points have their scores summed when they are read.
-            if margin == np.inf and not isinstance(f, Points):
+            # These have their scores summed when they are read.
+            if margin == np.inf and not isinstance(f, Points | Linear):
                 assert_close(f.scores[..., t + 1 :], self.f_of(self.rest), **self.close)
             check(self)
 
@@ -254,6 +255,25 @@ def test_projected():
     kernel = kernels.Gaussian(gamma=2.0)
     for seed in range(2 * SEQUENCES):
         Harness(Projected, kernel, np.random.default_rng(seed)).play(act_on_projected, check_projected)
+
+
+def test_linear():
+    for seed in range(SEQUENCES):
+        rng, w, squared = np.random.default_rng(seed), np.zeros(4), np.zeros(4)
+
+        def act(h, w=w, squared=squared):
+            z, slope = np.append(1.0, h.x), weight_of(h.rng)
+            if h.rng.random() < 0.5:
+                h.f.step(slope)
+                w += slope * z
+            else:
+                h.f.adapt(slope, 0.3)
+                squared += (slope * z) ** 2
+                w += 0.3 * slope * z / np.sqrt(squared)
+
+        h = Harness(lambda pool: Linear(pool, 1.0), GAUSSIAN, rng)
+        h.f_of = lambda X, w=w: w[0] + X @ w[1:] if len(X) else np.zeros(0)
+        h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
 
 
 @pytest.mark.parametrize("n_classes", [None, 3])

@@ -76,6 +76,15 @@ def test_a_raised_revision_of_a_value_changes_the_ids_of_runs_with_that_value_al
     assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
 
 
+def test_a_raised_revision_for_a_kernel_changes_the_ids_of_runs_with_that_kernel_alone(tmp_path, monkeypatch):
+    path = config(tmp_path)
+    before = ids(path)
+    monkeypatch.setattr(find("rbp"), "revised", {("kernel", "linear"): 2})
+    assert ids(path) == before
+    monkeypatch.setattr(find("rbp"), "revised", {("kernel", "gaussian"): 2})
+    assert {before[run_id] for run_id in before.keys() - ids(path).keys()} == {"rbp"}
+
+
 @pytest.mark.parametrize("constant", ["engine.REVISION", "JOB_REVISION", "STREAM_REVISION"])
 def test_what_every_run_goes_through_counts_for_all(tmp_path, monkeypatch, constant):
     path = config(tmp_path)

@@ -26,6 +26,7 @@ aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
 aomd_ogs(hinge): alpha=0.01, U=20.0, c=0.5, M=15
 aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
 aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
+auto: budget=300, memory=None
 avm(hypercell): max_size=None, loss=hinge, regulariser=0.0001
 avm(hypersphere): max_size=None, loss=hinge, regulariser=0.0001
 avp: U=None
@@ -50,6 +51,7 @@ forgetron(greedy): test=per_round
 forgetron(simplified): step=0.03125, radius=None, regulariser=None
 forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, curvature=0.2, alpha=0.01, C=1.0, seed=0
 ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
+logistic: step=0.1, rates=adagrad
 mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1
 modified_rbp: step=0.0625, radius=None, seed=0
 nogd: rank=None, reading=algorithm

@@ -9,7 +9,7 @@ from sweeping import config, outcomes, rows, run
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
-from budgetrun.papers.bounds import write_bounds
+from budgetrun.papers.bounds.report import write_bounds
 from budgetrun.play.selection import registry
 from budgetrun.results.report import Report
 from budgetrun.runner.plan import make_plan

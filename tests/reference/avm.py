@@ -6,7 +6,7 @@ The traces have f times lambda t, after t rounds, as the engine has it.
 import numpy as np
 
 from reference.dualsgd import derivative
-from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, first_smallest, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 
@@ -40,7 +40,8 @@ def core(cores, X, x, delta, cells):
         return apart <= 1 + TOLERANCE
 
     near = {c: float(((X[c] - x) ** 2).sum()) for c in cores if stands(c)}
-    return next((c for c, d in near.items() if d <= min(near.values()) + TOLERANCE * delta**2), None)
+    squares = list(near.values())
+    return list(near)[first_smallest(squares, squares)] if near else None
 
 
 GIVEN = [

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from reference import multiclass
-from reference.kernel_expansion import Known, cases, is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import Known, cases, first_smallest, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace, gram
 
 
@@ -61,9 +61,9 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
 
 def best(found, w, K):
     """The least Q, and the weights with it; among equal ones, up to rounding, the oldest example leaves."""
-    unit = max(float(np.dot(a, a)) * K[i, i] for i, a in w.items())
-    least = min(Q for Q, _ in found)
-    return next((Q, after) for Q, after in found if least + 0.5 * TOLERANCE * unit >= Q)
+    # Half of the squared norm of the part of f that leaves, and what Q is rounded to.
+    sizes = [0.5 * float(np.dot(w[i], w[i])) * K[i, i] + 1e-5 * Q for i, (Q, _) in zip(w, found, strict=True)]
+    return found[first_smallest([Q for Q, _ in found], sizes)]
 
 
 def slack(loss, square, C):

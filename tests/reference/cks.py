@@ -1,6 +1,6 @@
 """The CKS algorithm as Dekel, Shalev-Shwartz & Singer (2008), section 8, describe it."""
 
-from reference.kernel_expansion import Trace, cases, first_smallest, is_mistake, record, stream, value
+from reference.kernel_expansion import Trace, cases, first_smallest, is_mistake, lengths, record, stream, value
 
 
 def cks(X, y, k, budget, candidates="old", tie="mistake"):
@@ -20,7 +20,9 @@ def cks(X, y, k, budget, candidates="old", tie="mistake"):
                     without = {j: a for j, a in alpha.items() if j != i}
                     margins.append(y[i] * value(without, X, X[i], k))
                 # the removed example is the one which attains the maximal margin
-                del alpha[leaving[first_smallest([-m for m in margins])]]
+                longest = max(lengths(alpha, X, k))
+                sizes = [length * longest for length in lengths(leaving, X, k)]
+                del alpha[leaving[first_smallest([-m for m in margins], sizes)]]
         record(trace, score, mistake, alpha)
     return trace
 

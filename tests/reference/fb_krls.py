@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from reference.kernel_expansion import cases
-from reference.projection import TOLERANCE, gram
+from reference.kernel_expansion import cases, first_smallest
+from reference.projection import gram
 from reference.targets import note, predict, start, stream
 
 
@@ -16,8 +16,9 @@ def fb_krls(X, y, k, budget, regulariser=0.01):
         a, inverse = solved(K, D, y, regulariser)
         if len(D) > budget:
             # the smallest |a_i| / [K^-1]_ii leaves; the oldest, if several are
-            errors = np.abs(a) / inverse.diagonal()
-            del D[int(np.argmax(errors <= errors.min() + TOLERANCE * errors.max()))]
+            terms = np.abs(inverse) @ np.abs([y[i] for i in D])
+            errors, sizes = (of / inverse.diagonal() for of in (np.abs(a), terms))
+            del D[first_smallest(errors.tolist(), sizes.tolist())]
             a, _ = solved(K, D, y, regulariser)
         alpha = dict(zip(D, a.tolist(), strict=True))
         note(trace, score, alpha, True)

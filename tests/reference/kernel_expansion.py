@@ -95,10 +95,20 @@ def is_mistake(y, score, tie):
     return y * score < 0
 
 
-def first_smallest(values):
-    """The first index of the smallest value; values that differ only by rounding count as equal."""
-    least = min(values)
-    return next(i for i, v in enumerate(values) if v <= least + 1e-9)
+def first_smallest(values, sizes=None):
+    """The first index of the smallest value; values that differ only by rounding count as equal.
+
+    ``sizes`` are those of what each value is computed from, 1 by default; two values are equal if they differ by at
+    most 1e-9 times the larger of theirs.
+    """
+    sizes = sizes or [1.0] * len(values)
+    j = min(range(len(values)), key=values.__getitem__)
+    return next(i for i, v in enumerate(values) if v <= values[j] + 1e-9 * max(sizes[i], sizes[j]))
+
+
+def lengths(rounds, X, k):
+    """||k(x_i, .)||, what scores of an example are made of."""
+    return [math.sqrt(k(X[i], X[i])) for i in rounds]
 
 
 def record(trace, score, mistake, alpha, update=None, *residual):

@@ -29,7 +29,7 @@ def pomdr(X, y, k, budget, first_budget, eta, U=25.0, halving="before", tie="mis
         moved = {i: alpha[i] for i in older}
         for j in younger:
             largest = max(K[i, j] for i in older)
-            moved[next(i for i in older if K[i, j] >= largest - 1e-9)] += alpha[j]
+            moved[next(i for i in older if K[i, j] >= largest - 1e-9 * math.sqrt(K[i, i] * K[j, j]))] += alpha[j]
         size = norm(moved, K)
         alpha = {i: a * U / size if size > 0 else a for i, a in moved.items()}  # to norm exactly U
         A, factor, halved = 0.0, 0.1, True  # from now on lambda_t = 0.1 U / sqrt(3 + A)

@@ -1,7 +1,7 @@
 """Weston, Bordes & Bottou (2005): the Tighter Budget Perceptron, with the cache or all examples for validation."""
 
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import cases, is_mistake, record, stream, value
+from reference.kernel_expansion import cases, is_mistake, lengths, record, stream, value
 from reference.projection import TOLERANCE
 
 
@@ -15,9 +15,11 @@ def tighter(X, y, k, budget, beta=0.0, validation="cache", tie="mistake"):
             if len(S) == budget:  # if the cache is full, remove argmin_i sum_j L(y_j, f(x_j) - a_i y_i k(x_i, x_j))
                 errors = {}
                 examples = range(t) if validation == "all" else S
+                longest = max(lengths(S, X, k))
+                least = dict(zip(examples, (TOLERANCE * n * longest for n in lengths(examples, X, k)), strict=True))
                 for i in S:
                     without = {j: a for j, a in S.items() if j != i}
-                    predicted = {j: 1 if value(without, X, X[j], k) > TOLERANCE else -1 for j in examples}
+                    predicted = {j: 1 if value(without, X, X[j], k) > least[j] else -1 for j in examples}
                     errors[i] = sum(predicted[j] != y[j] for j in examples)
                 del S[min(S, key=errors.get)]  # the first, which is the oldest, of several
             S[t] = float(y_t)

@@ -14,6 +14,9 @@ from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.sums import close_gap, copy, mass, taken
 
+# The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
+ROUNDING, ROUGH = 1e-9, 1e-5
+
 
 class Hypothesis(Compilable, ABC):
     """A function f that a learner changes by verbs, and its scores on the rest of the current block.
@@ -29,6 +32,8 @@ class Hypothesis(Compilable, ABC):
         Raised whenever a change to the form changes outcomes; part of every run id (`budgetrun.runner.identity`).
     in_pool : bool
         Whether the support examples are in the pool.
+    needs_values : bool
+        Whether rounds need the pool's kernel values with the block.
     averages : bool
         Whether `score` can always give the mean of the hypotheses of all rounds.
     compiled : bool
@@ -52,13 +57,14 @@ class Hypothesis(Compilable, ABC):
     largest_size : int
         The largest support set after a round.
     rounding : float
-        The tolerance of rules: values that differ by less than this count as equal.
+        The tolerance of rules, in units of the rounding error of what they compare: `ROUNDING`, or `ROUGH`.
     """
 
     form: ClassVar[str]
     revision: ClassVar[int] = 1
     averages: ClassVar[bool] = False
     in_pool: ClassVar[bool] = True
+    needs_values: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
     upkeep: int = 1
@@ -69,7 +75,7 @@ class Hypothesis(Compilable, ABC):
         self.updates = 0
         self.acted = np.zeros(0, dtype=bool)
         self.largest_size = 0
-        self.rounding = 1e-9 if pool.dtype == np.float64 else 1e-5
+        self.rounding = ROUNDING if pool.dtype == np.float64 else ROUGH
         self.scores = np.zeros((*shape, 0))
         self._pool = pool
         self._round = 0
@@ -189,6 +195,10 @@ class Hypothesis(Compilable, ABC):
 
     def end_block(self) -> None:
         """End the block."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the kernel values of the block out of pickles: they are not needed between blocks."""
+        return super().__getstate__() | {"_tiles": self._tiles[:, :0]}
 
     @abstractmethod
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:

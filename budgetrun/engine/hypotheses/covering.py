@@ -36,7 +36,8 @@ class Distances:
         """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
         if self._block is None or self._block[0] != pool.seen:
             assert pool.kind is not None
-            tiles = np.empty(pool.tiles.shape)
+            n_tiles, _, width = pool.tiles.shape
+            tiles = np.empty((n_tiles, pool.used, width))
             pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
             self._block = pool.seen, tiles
         return self._block[1]

@@ -8,6 +8,9 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.sums import copy, inner, multiply
 
+# Quotients of weights that differ by less, relative to the weight, are the same.
+SAME = 1e-15
+
 
 class Decaying(Expansion):
     """f = sum_i coef_i k(x_i, .), multiplied by ``decay`` in every round after the prediction.
@@ -102,6 +105,6 @@ class Decaying(Expansion):
         if not 0 < abs(weights[k]) <= 2 * abs(old[k]):
             return 0.0
         factor = weights[k] / old[k]
-        apart = np.abs(weights - factor * old) > 1e-15 * np.abs(weights)
+        apart = np.abs(weights - factor * old) > SAME * np.abs(weights)
         apart[i] = False
         return 0.0 if apart.any() else factor

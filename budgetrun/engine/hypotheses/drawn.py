@@ -37,6 +37,7 @@ class Drawn(Hypothesis):
 
     form = "drawn"
     compiled = False
+    needs_values = False
 
     def __init__(self, pool: Pool, kernels: list[Gaussian], chosen: int) -> None:
         super().__init__(pool)

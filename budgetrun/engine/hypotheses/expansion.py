@@ -95,6 +95,12 @@ class Expansion(Summed):
         return self._own[self._head : self._tail]
 
     @property
+    def term_sizes(self) -> np.ndarray:
+        """A bound on the kernel values of each support example with the others, shape (size,)."""
+        lengths = np.sqrt(self.squares)
+        return lengths * lengths.max()
+
+    @property
     def norm_sq(self) -> float:
         return self._norm_sq
 
@@ -108,10 +114,6 @@ class Expansion(Summed):
     def gram(self) -> np.ndarray:
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
         return self._pool.between(self.slots, self.slots)
-
-    def smallest(self, values: np.ndarray) -> int:
-        """Return the first index of the smallest value; values that differ only by rounding count as equal."""
-        return int(np.argmax(values <= values.min() + self.rounding))
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -335,12 +337,15 @@ def sum_ahead(pool: Pool, forms: Sequence[Hypothesis]) -> None:
     for f in expansions:
         f._n_known = 0
     ends = np.cumsum([f.size for f in steady])
-    if len(steady) < 2 or ends[-1] < 2 * pool.used or pool.tiles.shape[2] < TILE or not compiling.on():
+    if len(steady) < 2 or ends[-1] < 2 * pool.used or pool.tiles.shape[2] < TILE:
         return
     weights, slots = (np.concatenate(parts) for parts in zip(*((f.coef, f.slots) for f in steady), strict=True))
     sums = np.zeros((len(steady), len(pool.block_slots)))
     chunk = 1 + pool.seen * _CHUNK // pool.used
-    compiling.loop("add_up_together")(weights, slots, ends, pool.rounds, pool.seen, chunk, pool.tiles, sums)
+    given = weights, slots, ends, pool.rounds, pool.seen, chunk, pool.tiles, sums
+    if not (compute := compiling.loop("add_up_together", *given)):
+        return
+    compute()
     for f, known in zip(steady, sums, strict=True):
         f._known, f._n_known = known, f.size
 

@@ -85,6 +85,8 @@ class OfFeatures(Hypothesis):
 class WithoutSupport(Hypothesis):
     """Base of forms over features of all examples, with an empty support set."""
 
+    needs_values = False
+
     @property
     def slots(self) -> np.ndarray:
         return np.empty(0, dtype=np.intp)

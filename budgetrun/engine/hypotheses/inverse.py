@@ -80,6 +80,10 @@ class Inverse(Table):
         """Return G^-1 times a vector, oldest first, after one step of iterative refinement."""
         return self._solved(self._by_place(right))[self.places[: self.size]]
 
+    def terms(self, right: np.ndarray) -> np.ndarray:
+        """Return the sums of the absolute terms of G^-1 times a vector, oldest first: what bounds their rounding."""
+        return product(np.abs(self.values), self._by_place(np.abs(right)))[self.places[: self.size]]
+
     def diagonal(self) -> np.ndarray:
         """Return the diagonal of G^-1, oldest first, shape (n,)."""
         return taken(np.diag(self.values), self.places[: self.size])

@@ -12,6 +12,8 @@ GOLDEN = (math.sqrt(5.0) - 1) / 2
 WIDTH = 2e-4
 # Values that differ by less, relative to what they are made of, are equal.
 EQUAL = 1e-12
+# So are weights, or their squares, that differ by less, relative to one of them.
+ALIKE = 1e-9
 # The points of a lookup table along each side, and the width at which its searches stop.
 GRID, TABLE_WIDTH = 400, 1e-10
 LOG_2 = 0.6931471805599453
@@ -63,13 +65,13 @@ def first_least(values: np.ndarray, tolerances: np.ndarray) -> int:
 def shares(weights: np.ndarray, p: int, zero: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums over the classes of a_p / (a_p + a_i) and of a_i / (a_p + a_i), for every point i.
 
-    ``weights`` have the shape (n_classes, n). ``zero`` stands for an a_p + a_i that is 0 up to 1e-9 |a_p|.
+    ``weights`` have the shape (n_classes, n). ``zero`` stands for an a_p + a_i that is 0 up to `ALIKE` |a_p|.
     """
     n = weights.shape[1]
     of_p, of_others = np.zeros(n), np.zeros(n)
     for c in range(len(weights)):
         total = weights[c, p] + weights[c]
-        total = np.where(np.abs(total) <= 1e-9 * np.abs(weights[c, p]), zero, total)
+        total = np.where(np.abs(total) <= ALIKE * np.abs(weights[c, p]), zero, total)
         of_p += weights[c, p] / total
         of_others += weights[c] / total
     return of_p, of_others
@@ -98,17 +100,17 @@ def log(x: np.ndarray) -> np.ndarray:
 
 
 def lightest(weights: np.ndarray, same_sign: bool) -> int:
-    """Return the point with the smallest weight, by its square: the first of several that are equal up to 1e-9.
+    """Return the point with the smallest weight, by its square: the first of several that are equal up to `ALIKE`.
 
     ``weights`` have the shape (n_classes, n). With ``same_sign``, another point must have its sign; -1 if none has one.
     """
     squares = np.zeros(weights.shape[1])
     for c in range(len(weights)):
         squares += weights[c] * weights[c]
-    p = first_least(squares, 1e-9 * squares)
+    p = first_least(squares, ALIKE * squares)
     while same_sign and p >= 0 and (weights[0, p] == 0 or (np.sign(weights[0]) == np.sign(weights[0, p])).sum() < 2):
         squares[p] = np.inf
-        p = first_least(squares, 1e-9 * squares)
+        p = first_least(squares, ALIKE * squares)
     return p
 
 
@@ -148,8 +150,8 @@ def tables() -> tuple[np.ndarray, np.ndarray]:
     # With k = 0 the heavier point stays as it is, and with k = 1 every h does: m is the limit.
     inside = (k > 0) & (k < 1) & (m > 0) & (m < 1)
     logs = np.where(inside, log(np.where(inside, k, 1.0)), 0.0)
-    search = compiling.function(best_places) if compiling.on() else best_places
-    h = np.where(inside, search(logs, m, 1 - m, TABLE_WIDTH), np.where(k == 1, m, np.rint(m)))
+    searched = compiling.call(best_places, logs, m, 1 - m, TABLE_WIDTH)
+    h = np.where(inside, searched, np.where(k == 1, m, np.rint(m)))
     z = np.where(inside, merged_weight(logs, m, 1 - m, h), np.where(k == 1, 1.0, np.maximum(m, 1 - m)))
     lost = m * m + (1 - m) * (1 - m) + 2 * k * m * (1 - m) - z * z
     return h.reshape(GRID, GRID), lost.reshape(GRID, GRID)

@@ -58,6 +58,11 @@ class OneVsRestHypothesis(Hypothesis):
         return all(part.in_pool for part in self.of_classes)
 
     @property
+    def needs_values(self) -> bool:  # type: ignore[override]  # of an instance here
+        """Whether those of any class need kernel values."""
+        return any(part.needs_values for part in self.of_classes)
+
+    @property
     def size(self) -> int:
         return len(self.slots) if self.in_pool else sum(part.size for part in self.of_classes)
 

@@ -54,9 +54,13 @@ class Pairs(Table):
         self.places[self.size] = place
 
 
-def first_smallest(values: np.ndarray, tolerance: float) -> int:
-    """Return the first index of the smallest value; values that differ by at most ``tolerance`` count as equal."""
-    return int(np.argmax(values <= values.min() + tolerance))
+def first_smallest(values: np.ndarray, errors: np.ndarray) -> int:
+    """Return the first index of the smallest value, where values that rounding could have made unequal are equal.
+
+    ``errors``, shape (n,), bound the rounding errors of the values. Two values are equal if they differ by at most the
+    larger one of their own bounds.
+    """
+    return int(np.argmax(values <= values.min() + np.maximum(errors, errors[values.argmin()])))
 
 
 class Remembering(Expansion):
@@ -77,7 +81,8 @@ class Remembering(Expansion):
     def errors_without(self) -> np.ndarray:
         """Count, for each support example, the errors of f without it on what is kept, shape (size,); 0 means -1."""
         parts = self.coef[:, None] * self._pool.between(self.slots, self._seen)
-        errors: np.ndarray = ((parts.sum(axis=0) - parts > self.rounding) != (self._labels > 0)).sum(axis=1)
+        limits = self.rounding * np.sqrt(self._squares[self._seen] * self.squares.max())
+        errors: np.ndarray = ((parts.sum(axis=0) - parts > limits) != (self._labels > 0)).sum(axis=1)
         return errors
 
     @property

@@ -44,6 +44,7 @@ class Points(Hypothesis):
     """
 
     in_pool = False
+    needs_values = False
     form: ClassVar[str] = "points"
     prepares_tiles = True
     upkeep = 4

@@ -1,39 +1,68 @@
 """Compiling: the only package that knows numba, which it imports when it compiles."""
 
 import os
-from collections.abc import Callable
-from functools import cache
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from budgetrun.base.files import source_digest
-from budgetrun.kernels.compiling.objects import TYPE, Compilable, compiled_as, interpreted
+from budgetrun.kernels.compiling import background
+from budgetrun.kernels.compiling.background import COMPILER, ENVIRONMENT, border, folder
+from budgetrun.kernels.compiling.objects import (
+    TYPE,
+    Compilable,
+    Kind,
+    compiled_as,
+    interpreted,
+    is_own,
+    kept,
+    kind_of,
+    named,
+    only_compiled,
+    shape_of,
+    title_of,
+)
 
-__all__ = ["COMPILER", "ENVIRONMENT", "TYPE", "Compilable", "begins", "compiled_as", "folder", "function"]
-__all__ += ["interpreted", "loop", "on", "prepared", "takes"]
+__all__ = [
+    "COMPILER",
+    "ENVIRONMENT",
+    "TYPE",
+    "Compilable",
+    "begins",
+    "border",
+    "call",
+    "compiled_as",
+    "first",
+    "folder",
+]
+__all__ += ["interpreted", "kept", "kind_of", "loop", "on", "only_compiled", "prepared", "ready", "takes"]
 
-COMPILER = "numba"
-# Setting it to 0 runs everything in numpy, with the same results.
-ENVIRONMENT = "BUDGETRUN_COMPILED"
+# True within `first`.
+_FIRST = ContextVar("first", default=False)
 # The methods of a learner's rule; not every learner has each.
 _RULE = ("margins", "tolerance", "update")
+_LOOPS = f"{__name__}.loops"
+# The functions of `structures` for what Python keeps between calls.
+KEEP, WRITE_BACK = f"{__name__}.structures:keep", f"{__name__}.structures:write_back"
 
 
 @cache
 def on() -> bool:
-    """Return whether code is compiled: numba is installed, and $BUDGETRUN_COMPILED is not 0."""
-    return os.environ.get(ENVIRONMENT) != "0" and find_spec(COMPILER) is not None
+    """Return whether code is compiled: numba is installed and not switched off, and $BUDGETRUN_COMPILED is not 0."""
+    off = os.environ.get(ENVIRONMENT) == "0" or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return not off and find_spec(COMPILER) is not None
 
 
-@cache
-def folder() -> Path:
-    """Return where compiled code is kept: a folder for each state of the sources, as numba checks only one file."""
-    import pooch
-
-    kept = os.environ.get("NUMBA_CACHE_DIR") or pooch.os_cache("budgetrun") / "compiled"
-    return Path(kept) / f"{source_digest('engine', 'kernels', 'learners')}-{version(COMPILER)}"
+@contextmanager
+def first() -> Iterator[None]:
+    """Compile code before it is run: where seconds are measured, nothing is interpreted until it is compiled."""
+    token = _FIRST.set(True)
+    try:
+        yield
+    finally:
+        _FIRST.reset(token)
 
 
 def begins() -> bool:
@@ -58,26 +87,41 @@ def _is_as_written(cls: Any, *rule: Any) -> bool:
     return all(home is None or home.__module__ == f.__module__ for home, f in zip(homes, rule, strict=True))
 
 
-@cache
-def function(source: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function, and what it calls; the result is kept on disk."""
-    from budgetrun.kernels.compiling import structures
-
-    return structures.function(source, folder())
+def call(source: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, or what it was compiled to, if that is ready; the results are the same bits."""
+    found = ready(source, *map(kind_of, arguments)) if on() else None
+    return source(*arguments) if found is None else found(*map(prepared, arguments))
 
 
-@cache
-def loop(name: str) -> Callable[..., Any]:
-    """Return a compiled function of `budgetrun.kernels.compiling.loops`."""
-    from budgetrun.kernels.compiling import loops
+def loop(name: str, *arguments: Any) -> Callable[[], Any] | None:
+    """Return the call of a compiled function of `budgetrun.kernels.compiling.loops`; None if it is not ready."""
+    found = ready(f"{_LOOPS}:{name}", *map(kind_of, arguments)) if on() else None
+    return None if found is None else partial(found, *map(prepared, arguments))
 
-    return function(getattr(loops, name))
+
+def ready(source: Callable[..., Any] | str, *kinds: Kind) -> Callable[..., Any] | None:
+    """Return a function, or the one of a title, as compiled for arguments of some kinds; None if it is not ready.
+
+    Then it is requested. Within `first`, and for classes from outside this package, it is compiled at once.
+    """
+    title = source if isinstance(source, str) else title_of(source)
+    key = title, *kinds
+    try:
+        return background.compiled[key]
+    except KeyError:
+        pass
+    own = isinstance(source, str) or is_own(source)
+    waits = not own or _FIRST.get() or os.environ.get(ENVIRONMENT) == "1"
+    if waits or not all(getattr(kind, "own", True) for kind in kinds):
+        return background.load(key, named(source) if isinstance(source, str) else source)
+    background.request(key)
+    return None
 
 
 def prepared(thing: Any) -> Any:
-    """Return an object that compiled code can take."""
-    if TYPE not in vars(thing):
-        from budgetrun.kernels.compiling import structures
+    """Return an argument as compiled code can take it."""
+    if isinstance(thing, Compilable) and TYPE not in vars(thing):
+        from budgetrun.kernels.compiling.structures import type_of
 
-        structures.prepare(thing)
+        setattr(thing, TYPE, type_of(shape_of(thing)))
     return thing

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
@@ -17,6 +18,8 @@ from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR, TI
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
 _HIGH, _LOW = LOG_2
+# The bits of ROUND - 1022.
+_LEAST_POWER = int(np.float64(ROUND - 1022).view(np.int64))
 
 
 @intrinsic
@@ -56,7 +59,8 @@ def exp_of(x):
 
     def compute(x):
         x = max(x, LEAST)
-        n = (x * LOG2_E + ROUND) - ROUND
+        shifted = x * LOG2_E + ROUND
+        n = shifted - ROUND
         r = (x - n * _HIGH) - n * _LOW
         p = TAYLOR[13] * r + TAYLOR[12]
         p = p * r + TAYLOR[11]
@@ -71,27 +75,56 @@ def exp_of(x):
         p = p * r + TAYLOR[2]
         p = p * r + TAYLOR[1]
         p = p * r + TAYLOR[0]
-        first = max(n, -1022.0)
-        high = _as_float((_as_int(first + ROUND) + 1023) << 52)
-        return p * high * _as_float((_as_int((n - first) + ROUND) + 1023) << 52)
+        # The bits of n are the lowest of `shifted`; the rest is shifted out below.
+        power = _as_int(shifted)
+        first = max(power, _LEAST_POWER)
+        return p * _as_float((first + 1023) << 52) * _as_float(((power - first) + 1023) << 52)
 
     return compute
 
 
 def pack(X: Any, words: Any) -> bool:
-    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether that is all there was."""
+    """Pack rows of zeros and ones, shape (n, d), C-contiguous, into ``words``, shape (n, W); return whether all are."""
     n, d = X.shape
     for i in range(n):
         for w in range(words.shape[1]):
-            word, others = np.uint64(0), False
-            for j in range(64 * w, min(64 * w + 64, d)):
-                one = X[i, j] == 1
-                others |= not one and X[i, j] != 0
-                word |= np.uint64(one) << np.uint64(j - 64 * w)
+            at, end = i * d + 64 * w, min(64, d - 64 * w)
+            word, others = np.uint64(0), np.uint64(0)
+            if at + 64 <= n * d:
+                # What follows these features is shifted out.
+                ones, given = _comparisons(X, at)
+                unused = np.uint64(64 - end)
+                word, others = ones << unused >> unused, (given ^ ones) << unused
+            else:
+                for j in range(end):
+                    one = X[i, j + 64 * w] == 1
+                    others |= np.uint64(not one and X[i, j + 64 * w] != 0)
+                    word |= np.uint64(one) << np.uint64(j)
             if others:
                 return False
             words[i, w] = word
     return True
+
+
+@intrinsic
+def _comparisons(typing: Any, X: Any, at: Any) -> Any:
+    """Return which of 64 numbers, from place ``at`` of an array on, are 1, and which are not 0; the first is bit 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        kind = ir.VectorType(array.data.type.pointee, 64)
+        values = builder.load(builder.bitcast(builder.gep(array.data, [args[1]]), kind.as_pointer()))
+        values.align = 1
+        real = isinstance(X.dtype, types.Float)
+        is_one, is_given = ("==", builder.fcmp_ordered), ("!=", builder.fcmp_unordered)
+        found = []
+        for (symbol, of_floats), number in ((is_one, 1), (is_given, 0)):
+            compare = of_floats if real else builder.icmp_signed
+            bits = compare(symbol, values, ir.Constant(kind, [number] * 64))
+            found.append(builder.bitcast(bits, ir.IntType(64)))
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.UniTuple(types.uint64, 2)(X, types.intp), generate
 
 
 def pack_sparse(starts: Any, features: Any, values: Any, words: Any) -> bool:
@@ -117,6 +150,14 @@ def take_whole(X: Any, rows: Any) -> bool:
                 return False
             rows[i, j] = np.int16(v)
     return True
+
+
+def count_all(words: Any) -> int:
+    """Return the number of ones in packed features."""
+    total = np.uint64(0)
+    for w in range(len(words)):
+        total += count_ones(words[w])
+    return total
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
@@ -187,10 +228,10 @@ def inner(values, others):
     return result
 
 
-def count_errors(scores, factor, row, positive, limit):
+def count_errors(scores, factor, row, positive, limits):
     errors = 0
     for i in range(len(scores)):
-        errors += (scores[i] + factor * row[i] > limit) != positive[i]
+        errors += (scores[i] + factor * row[i] > limits[i]) != positive[i]
     return errors
 
 
@@ -265,7 +306,10 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
     return total, absolute
 
 
-def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any) -> None:
+# Of the ``slots`` that these functions are given, a tile needs the first ``counts[tile]``; only those are filled.
+
+
+def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, slots: Any, counts: Any, out: Any) -> None:
     """Fill a block from a table, indexed by the number of bits that differ, or that are 1 in both rows.
 
     ``stored`` and ``words`` are uint64, of the shapes (capacity, W) and (W, tiles * rounds).
@@ -279,80 +323,83 @@ def fill_by_table(stored: Any, words: Any, table: Any, differing: bool, out: Any
                 count += count_ones(p ^ q if differing else p & q)
             out[0, s, 0] = table[count]
         return
-    # Small counts of several rows at a time: the processor waits less for what it has just written.
-    counts = np.empty((4, width), np.uint16)
+    # Small numbers of several rows at a time: the processor waits less for what it has just written.
+    numbers = np.empty((4, width), np.uint16)
     n = len(words)
     for tile in range(tiles):
         first = tile * width
-        for start in range(0, used, 4):
-            rows = min(4, used - start)
-            counts[:] = 0
+        for start in range(0, counts[tile], 4):
+            rows = min(4, counts[tile] - start)
+            numbers[:] = 0
             for i in range(rows):
-                s, count = start + i, counts[i]
+                s, number = slots[start + i], numbers[i]
                 for w in range(0, n - 1, 2):
                     p, q, a, b = stored[s, w], words[w], stored[s, w + 1], words[w + 1]
                     if differing:
                         for r in range(width):
-                            count[r] += np.uint16(count_ones(p ^ q[first + r]) + count_ones(a ^ b[first + r]))
+                            number[r] += np.uint16(count_ones(p ^ q[first + r]) + count_ones(a ^ b[first + r]))
                     else:
                         for r in range(width):
-                            count[r] += np.uint16(count_ones(p & q[first + r]) + count_ones(a & b[first + r]))
+                            number[r] += np.uint16(count_ones(p & q[first + r]) + count_ones(a & b[first + r]))
                 if n % 2:
                     p, q = stored[s, n - 1], words[n - 1]
                     for r in range(width):
-                        count[r] += np.uint16(count_ones(p ^ q[first + r] if differing else p & q[first + r]))
+                        number[r] += np.uint16(count_ones(p ^ q[first + r] if differing else p & q[first + r]))
             for i in range(rows):
-                count, values = counts[i], out[tile, start + i]
+                number, values = numbers[i], out[tile, slots[start + i]]
                 for r in range(width):
-                    values[r] = table[count[r]]
+                    values[r] = table[number[r]]
 
 
-def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, slots: Any, counts: Any, out: Any) -> None:
     """Fill a block of values of rows of bits, as `fill_integers` does for integers."""
-    tiles, used, width = out.shape
+    tiles, _, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
-    counts = np.empty(width, np.int64)
+    ones = np.empty(width, np.int64)
     for tile in range(tiles):
         first = tile * width
-        for s in range(used):
-            counts[:] = 0
+        for s in slots[: counts[tile]]:
+            ones[:] = 0
             for w in range(len(words)):
                 p, q = stored[s, w], words[w]
                 for r in range(width):
-                    counts[r] += count_ones(p & q[first + r])
+                    ones[r] += count_ones(p & q[first + r])
             square, factor, values = left[0, s], left[1, s], out[tile, s]
             for r in range(width):
                 t = first + r
-                product = scaled(kernel.of_distance, counts[r], square, right[0, t], factor, right[1, t])
+                product = scaled(kernel.of_distance, ones[r], square, right[0, t], factor, right[1, t])
                 values[r] = formula(product, *numbers)
 
 
-def fill_integers(stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+def fill_integers(
+    stored: Any, rows: Any, paired: Any, kernel: Any, left: Any, right: Any, slots: Any, counts: Any, out: Any
+) -> None:
     """Fill a block of values of integer rows, each with a factor.
 
     ``stored`` and ``rows`` are int16, of the shapes (capacity, d) and (tiles * rounds, d), d even; ``paired`` has the
     same rows in the order of `_products`, shape (tiles, d / 2, 64, 2), or is empty unless ``rounds`` is 64. ``left``
     and ``right`` are the squares of the scaled rows, and their factors, shapes (2, capacity) and (2, tiles * rounds).
     """
-    tiles, used, width = out.shape
+    tiles, _, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
     products = np.empty((4, width), np.int32)
     for tile in range(tiles):
         first = tile * width
-        for s in range(0, used, 4):
-            n = min(4, used - s)
+        for start in range(0, counts[tile], 4):
+            n = min(4, counts[tile] - start)
             if n == 4 and len(paired):
-                _products(stored, s, paired[tile], stored.shape[1] // 2, products)
+                _products(stored, slots[start : start + 4], paired[tile], stored.shape[1] // 2, products)
             else:
                 for i in range(n):
-                    a = stored[s + i]
+                    a = stored[slots[start + i]]
                     for r in range(width):
                         b, total = rows[first + r], np.int32(0)
                         for j in range(len(a)):
                             total += np.int32(a[j]) * np.int32(b[j])
                         products[i, r] = total
             for i in range(n):
-                square, factor, values = left[0, s + i], left[1, s + i], out[tile, s + i]
+                s = slots[start + i]
+                square, factor, values = left[0, s], left[1, s], out[tile, s]
                 for r in range(width):
                     t = first + r
                     product = scaled(kernel.of_distance, products[i, r], square, right[0, t], factor, right[1, t])
@@ -374,7 +421,7 @@ def fill_products(products: Any, kernel: Any, left: Any, right: Any, out: Any) -
                 values[r] = formula(product, *numbers)
 
 
-def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
+def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any, out: Any) -> None:
     """Fill a block of values of rows of floats; each sum is over the features in their order.
 
     ``stored`` and ``columns`` are float64, of the shapes (d, capacity) and (d, tiles * rounds).
@@ -396,34 +443,36 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
             for s in range(used):
                 out[tile, s, 0] = formula(sums[s], *numbers)
         return
-    sums = np.zeros((4, width))
-    if width == TILE and used >= 4:
-        # Copies without gaps: the features of four slots, and of eight rounds at a time.
-        four, eights = np.empty((len(columns), 4)), np.empty((tiles, TILE // _LANES, len(columns), _LANES))
+    n, sums = len(slots), np.zeros((4, width))
+    if width == TILE and n >= 4:
+        # Copies without gaps: the features of four slots, and of some rounds at a time.
+        four, parts = np.empty((len(columns), 4)), np.empty((tiles, TILE // _LANES, len(columns), _LANES))
         for tile in range(tiles):
             for j in range(len(columns)):
                 for r in range(TILE):
-                    eights[tile, r // _LANES, j, r % _LANES] = columns[j, tile * TILE + r]
-        for start in range(0, used, 4):
+                    parts[tile, r // _LANES, j, r % _LANES] = columns[j, tile * TILE + r]
+        for start in range(0, n, 4):
             # The last four may have been filled in part already.
-            s = min(start, used - 4)
+            places = slots[min(start, n - 4) :]
             for j in range(len(columns)):
                 row = stored[j]
                 for i in range(4):
-                    four[j, i] = row[s + i]
+                    four[j, i] = row[places[i]]
             for tile in range(tiles):
+                if start >= counts[tile]:
+                    continue
                 if kernel.of_distance:
-                    _square_distances(four, eights, tile, sums)
+                    _square_distances(four, parts, tile, sums)
                 else:
-                    _inner_products(four, eights, tile, sums)
+                    _inner_products(four, parts, tile, sums)
                 for i in range(4):
-                    total, values = sums[i], out[tile, s + i]
+                    total, values = sums[i], out[tile, places[i]]
                     for r in range(width):
                         values[r] = formula(total[r], *numbers)
         return
     for tile in range(tiles):
         first = tile * width
-        for s in range(used):
+        for s in slots[: counts[tile]]:
             total, values = sums[0], out[tile, s]
             total[:] = 0
             for j in range(len(columns)):
@@ -441,8 +490,8 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, out: Any) -> None:
 # -- sums in registers ------------------------------------------------------------------------------------------------
 
 _DOUBLE = ir.DoubleType()
-# Vectors of this many numbers, times 4 slots, fit in the registers of most machines.
-_LANES = 8
+# Vectors of this many numbers, times 4 slots, fit in the registers; the results do not depend on it.
+_LANES = 16 if get_host_cpu_features().get("avx512f") else 8
 
 
 def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:
@@ -507,7 +556,7 @@ def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any
 def _sums_of_four(distances: bool) -> Any:
     """Make the function of which `_square_distances` and `_inner_products` are the two forms."""
 
-    def fill(typing: Any, four: Any, eights: Any, tile: Any, out: Any) -> Any:
+    def fill(typing: Any, four: Any, parts: Any, tile: Any, out: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             kinds = signature.args
             left, right, target = (context.make_array(kinds[i])(context, builder, args[i]) for i in (0, 1, 3))
@@ -532,7 +581,7 @@ def _sums_of_four(distances: bool) -> Any:
                     _store(builder, total, builder.gep(target.data, [place]))
             return context.get_dummy_value()
 
-        return types.void(four, eights, types.intp, out), generate
+        return types.void(four, parts, types.intp, out), generate
 
     return intrinsic(fill)
 
@@ -541,8 +590,8 @@ _square_distances, _inner_products = _sums_of_four(True), _sums_of_four(False)
 
 
 @intrinsic
-def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out: Any) -> Any:
-    """out[i, r] = <stored[first + i], row r> for 4 slots and 64 rounds, two features at a time.
+def _products(typing: Any, stored: Any, slots: Any, paired: Any, pairs: Any, out: Any) -> Any:
+    """out[i, r] = <stored[slots[i]], row r> for 4 slots and 64 rounds, two features at a time.
 
     LLVM has one instruction for two products of 16 bits and their sum of 32, but does not find it in a plain loop.
     """
@@ -562,9 +611,10 @@ def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out
             loaded.align = 2
             return loaded
 
-        rows, blocks, target = data(0, i16), data(2, i16), data(4, i32)
+        rows, places, blocks, target = data(0, i16), data(1, i64), data(2, i16), data(4, i32)
         n = args[3]
-        starts = [builder.mul(builder.add(args[1], number(i)), builder.mul(n, number(2))) for i in range(4)]
+        chosen = [builder.load(builder.gep(places, [number(i)])) for i in range(4)]
+        starts = [builder.mul(slot, builder.mul(n, number(2))) for slot in chosen]
         starts = [builder.bitcast(builder.gep(rows, [start]), i32.as_pointer()) for start in starts]
         sums = [[cgutils.alloca_once_value(builder, ir.Constant(half, [0] * 16)) for _ in range(4)] for _ in range(4)]
         nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(half, [0] * 16)
@@ -588,4 +638,4 @@ def _products(typing: Any, stored: Any, first: Any, paired: Any, pairs: Any, out
                 builder.store(builder.load(sums[i][j]), place).align = 4
         return context.get_dummy_value()
 
-    return types.void(stored, types.intp, paired, types.intp, out), generate
+    return types.void(stored, slots, paired, types.intp, out), generate

@@ -31,19 +31,21 @@ from numba.core.extending import (
     unbox,
 )
 from numba.core.pythonapi import reflect
+from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
-from budgetrun.kernels.compiling import loops
+from budgetrun.kernels.compiling import loops, objects
 from budgetrun.kernels.compiling.loops import OPTIONS
-from budgetrun.kernels.compiling.objects import TYPE, Compilable
+from budgetrun.kernels.compiling.objects import Kind, Shape
 
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
+# numba takes long to find the types of numbers.
+_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64}
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
-# Types by class and fields.
-_STRUCTURES: dict[Any, types.Type] = {}
+_OTHERS = {"str": types.unicode_type, "none": types.none, "generator": numba.typeof(np.random.default_rng(0))}
 _MEMBER = "of_"
 # The classes of numba's types, by name, and what tells this process from others.
 _FOUND: dict[str, type[types.StructRef]] = {}
@@ -51,24 +53,24 @@ _PROCESS = uuid.uuid4().hex
 _PARENT = "parent"
 
 
-def function(source: Any, folder: Path) -> Callable[..., Any]:
-    """Compile a function, and what it calls; the result is kept in a folder."""
+@cache
+def function(source: Any, folder: Path) -> Any:
+    """Return a function that compiles itself, and what it calls; the results are kept in a folder."""
     numba.config.CACHE_DIR = str(folder)
     _make_callable(source)
     return numba.njit(cache=True, **OPTIONS)(source)
 
 
-def prepare(thing: Any) -> None:
-    """Give an object its type in compiled code, according to the present types of its attributes."""
-    floats, values = thing.floats(), vars(thing).items()
-    # Code for step=0.5 is also that for step=1.
-    of_one_type = [(name, float(value) if name in floats and type(value) is int else value) for name, value in values]
-    fields = [(_MEMBER + name, _type_of(value)) for name, value in of_one_type if name != TYPE]
-    known = [(name, kind) for name, kind in fields if kind is not None]
-    key = type(thing), *((name, kind._code) for name, kind in known)
-    if key not in _STRUCTURES:
-        _STRUCTURES[key] = _struct_class(type(thing))([*known, (_PARENT, types.voidptr)])
-    setattr(thing, TYPE, _STRUCTURES[key])
+def compiled(source: Any, kinds: tuple[Kind, ...], folder: Path) -> Callable[..., Any]:
+    """Compile a function for arguments of some kinds, or load what was compiled before."""
+    found: Callable[..., Any] = function(source, folder)
+    found.compile(tuple(map(type_of, kinds)))
+    return found
+
+
+def processor() -> str:
+    """Return what compiled code depends on besides its sources."""
+    return str(cpu_target.target_context.codegen().magic_tuple())
 
 
 @structref.register
@@ -106,20 +108,19 @@ def _reflect(typing: Any, thing: Any) -> Any:
 
 
 @cache
-def _array(dtype: np.dtype, ndim: int) -> types.Type:
-    return types.Array(numba.from_dtype(dtype), ndim, "C")
-
-
-def _type_of(value: Any) -> types.Type | None:
-    if isinstance(value, np.ndarray):
-        return _array(value.dtype, value.ndim)
-    if value is None or isinstance(value, bool | int | float | str | np.number | np.random.Generator):
-        return types.unliteral(numba.typeof(value))
-    if isinstance(value, Compilable):
-        if TYPE not in vars(value):
-            prepare(value)
-        return getattr(value, TYPE)
-    return None
+def type_of(kind: Kind) -> types.Type:
+    """Return the type of the values of a kind in compiled code."""
+    if isinstance(kind, Shape):
+        fields = [(name, type_of(field)) for name, field in kind.fields]
+        if kind.cls is objects.Kept:
+            return KeptType(fields)
+        if issubclass(kind.cls, tuple):
+            return types.NamedTuple([field for _, field in fields], kind.cls)
+        return _struct_class(kind.cls)([*((_MEMBER + name, field) for name, field in fields), (_PARENT, types.voidptr)])
+    if isinstance(kind, str):
+        return _OTHERS.get(kind) or numba.from_dtype(np.dtype(kind))
+    dtype, ndim, layout, writeable = kind
+    return types.Array(numba.from_dtype(np.dtype(dtype)), ndim, layout, readonly=not writeable)
 
 
 # -- structures -------------------------------------------------------------------------------------------------------

@@ -1,32 +1,26 @@
 """Check the runs of a results folder: both sides of each bound on each of them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.problem import problem_of
 from budgetrun.config.schema import DatasetSpec, SelectSpec
-from budgetrun.data import open_stream, stream_info
+from budgetrun.data import Stream, open_stream, stream_info
 from budgetrun.kernels import Kernel, squares
 from budgetrun.learners import find
 from budgetrun.papers import solvers, theory
-from budgetrun.papers.theory import Bound, Competitors, Run, SolverRun, Verdict
+from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.play import selection
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from budgetrun.data import Stream
-    from budgetrun.results.store.read import Results
+from budgetrun.results.store.read import Results
 
 # A bound on an expectation is violated if the lower end of the mean's interval with this confidence is above it.
 CONFIDENCE = 0.999
@@ -48,8 +42,8 @@ class Row:
     setting: str
     budget: int | None
     n_examples: int
-    bound: Bound | None  # None for a bound on a solver
-    run: Run | None  # None for a solver
+    bound: Bound | None  # None, as the run, for a bound on a rule of selection
+    run: Run | None
     verdict: Verdict
 
     @property
@@ -91,7 +85,7 @@ class Checked:
 
 
 def check(results: Results, data_dir: Path | None, streams: int | None) -> Checked:
-    """Evaluate the bounds on the runs of a results folder; see `budgetrun.papers.bounds.write_bounds`."""
+    """Evaluate the bounds on the runs of a results folder; see `budgetrun.papers.bounds.report.write_bounds`."""
     config = results.config
     checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}
@@ -158,10 +152,8 @@ def _check_stream(
 ) -> tuple[list[Row], dict[str, Competitors]]:
     """Return the rows of the runs with a kernel on the tasks of a repetition, and the competitors on each task."""
     largest = float(kernel.diagonal(squares(stream.X)).max())
-    # a row of a learner has no objective.
     records = [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
-    of_solvers = [row for row in records if not math.isnan(row["objective"])]
-    entries = [_Entry(row, _run(row, spec, largest)) for row in records if math.isnan(row["objective"])]
+    entries = [_Entry(row, _run(row, spec, largest)) for row in records]
     bounds = theory.registry()
     pairs = [(entry, bound) for entry in entries for bound in theory.about(bounds, entry.run.learner)]
     # Finding competitors takes time, and void bounds do not need them.
@@ -173,36 +165,35 @@ def _check_stream(
         n_classes = problem_of(spec.task).n_classes(len(stream.classes))
         shifting = any(bound.shifting for _, bound in live)
         competitors = theory.find(stream.X, wanted, kernel, n_classes, shifting=shifting)
-    rows = [_learner_row([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
-    rows += [_learner_row(group, bound, competitors) for group, bound in _by_seed(pairs)]
-    rows += [row for record in of_solvers for row in _solver_rows(record, largest)]
+    rows = [_checked([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
+    rows += [_checked(group, bound, competitors) for group, bound in _by_seed(pairs)]
     return rows, competitors
 
 
 class _Entry(NamedTuple):
-    """A learner's row of runs.csv, and the run that bounds are checked on."""
+    """A row of runs.csv, and the run that bounds are checked on."""
 
     row: dict[str, Any]
     run: Run
 
 
-def _run(row: dict[Any, Any], spec: DatasetSpec, largest_square: float) -> Run:
-    variant = json.loads(row["parameters"]).get("variant")
-    learner = _built(find(row["algorithm"], variant, problem_of(spec.task).name), row)
-    facts = json.loads(row.get("facts") or "null")
-    return Run(learner, row["mistakes"], float(row["updates"]), largest_square, facts)
-
-
-def _built(algorithm: Any, row: dict[str, Any]) -> Any:
-    """Return the learner or solver of a run, given its class."""
+def _run(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = json.loads(row["parameters"])
-    for name in ("budget", "variant"):
-        parameters.pop(name, None)
+    variant = parameters.pop("variant", None)
+    # A row of a learner has no objective.
+    of_solver = not math.isnan(row["objective"])
+    algorithm: Any = (
+        solvers.find(row["algorithm"]) if of_solver else find(row["algorithm"], variant, problem_of(spec.task).name)
+    )
+    parameters.pop("budget", None)
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])
     if algorithm.draws:
         parameters["seed"] = int(row["seed"])
-    return algorithm(**parameters)
+    updates = row["steps"] if of_solver else float(row["updates"])
+    facts = json.loads(row.get("facts") or "null")
+    of_all = row["objective"], int(row["n_examples"])
+    return Run(algorithm(**parameters), row["mistakes"], updates, largest_square, facts, *of_all)
 
 
 def _is_on_mean(bound: Bound) -> bool:
@@ -220,7 +211,7 @@ def _by_seed(pairs: list[tuple[_Entry, Bound]]) -> Iterator[tuple[list[_Entry], 
     yield from groups.values()
 
 
-def _learner_row(group: list[_Entry], bound: Bound, competitors: dict[str, Competitors]) -> Row:
+def _checked(group: list[_Entry], bound: Bound, competitors: dict[str, Competitors]) -> Row:
     counts = np.array([entry.row["mistakes"] for entry in group], dtype=np.float64)
     run = replace(group[0].run, mistakes=float(counts.mean()))
     verdict = bound.check(run, competitors.get(group[0].row["task"]))
@@ -235,13 +226,6 @@ def _lower_end(counts: NDArray[np.float64]) -> float:
 
     n = len(counts)
     return float(counts.mean() - t.ppf((1 + CONFIDENCE) / 2, n - 1) * counts.std(ddof=1) / math.sqrt(n))
-
-
-def _solver_rows(row: dict[str, Any], largest_square: float) -> list[Row]:
-    """Return the bounds on the updates of a batch solver."""
-    solver = _built(solvers.find(row["algorithm"]), row)
-    run = SolverRun(solver, row["steps"], row["objective"], int(row["n_examples"]), largest_square)
-    return [_row([row], bound.check(run)) for bound in theory.solver_bounds() if bound.is_about(solver)]
 
 
 def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) -> list[Row]:

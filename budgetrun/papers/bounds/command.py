@@ -14,7 +14,7 @@ from budgetrun.runner.verbs import Folder, data_option, for_each, say
 @click.option("--all", "every", is_flag=True, help="Check all streams.")
 def command(results: tuple[Path, ...], data_dir: Path | None, streams: int, every: bool) -> None:
     """Check the papers' mistake bounds on the runs of results folders; exit code 1 if one is violated."""
-    from budgetrun.papers.bounds import write_bounds
+    from budgetrun.papers.bounds.report import write_bounds
 
     def evaluate(folder: Path) -> list[str]:
         report = write_bounds(folder, data_dir, None if every else streams)

@@ -84,8 +84,7 @@ class Solver(ABC):
     def solve(self, X: Rows, y: Labels, kernel: Kernel, watch: Watch | None = None) -> Solution:
         """Minimize J on these examples.
 
-        Parameters
-        ----------
+        Parameters:
         X : ndarray, csr_array or IntegerRows, shape (T, d)
             The examples; some rows may be all zeros, but not every row. Never changed.
         y : ndarray, shape (T,)

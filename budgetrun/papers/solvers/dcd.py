@@ -14,8 +14,7 @@ from budgetrun.papers.solvers import base
 class DualCoordinateDescent(base.Solver):
     """Minimize the dual over one variable at a time, in passes over the examples in random order (LIBLINEAR).
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The penalty.
     accuracy : float, > 0
@@ -31,17 +30,13 @@ class DualCoordinateDescent(base.Solver):
     seed : int, >= 0
         For the order of the passes.
 
-    Notes
-    -----
-    scikit-learn's LIBLINEAR returns neither its dual variables nor a lower bound, and reports no progress: the trace
-    consists of separate runs with more and more passes, each timed separately. Its passes skip shrunk examples.
+    Notes: scikit-learn's LIBLINEAR returns neither its dual variables nor a lower bound, and reports no progress: the
+    trace consists of separate runs with more and more passes, each timed separately. Its passes skip shrunk examples.
 
-    References
-    ----------
-    Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), "A dual coordinate descent method for large-scale linear SVM".
+    References: Hsieh, Chang, Lin, Keerthi & Sundararajan (2008), "A dual coordinate descent method for large-scale
+    linear SVM".
 
-    Examples
-    --------
+    Examples:
     >>> import numpy as np
     >>> from budgetrun.kernels import Linear
     >>> X, y = np.array([[2.0], [-1.0]]), np.array([1, -1])

@@ -1,22 +1,17 @@
 """One job of batch solvers: each solves the problem of all examples that a stream of learners would read."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from budgetrun.data import Stream
+from budgetrun.kernels import Kernel
 from budgetrun.kernels.kinds import floats
 from budgetrun.papers.solvers import Progress, Solution
 from budgetrun.results.store.write import Record
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of, stream_of
 from budgetrun.runner.plan import Job, Run
-
-if TYPE_CHECKING:
-    from budgetrun.data import Stream
-    from budgetrun.kernels import Kernel
 
 # The most kernel values between test examples and stream examples that are in memory at a time.
 _KERNEL_VALUES = 4_000_000

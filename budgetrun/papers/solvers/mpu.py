@@ -27,8 +27,7 @@ Rounds = Annotated[int, Field(ge=0, strict=True), Countable]
 class MarginPerceptronWithUnlearning(base.Solver):
     """The Perceptron with margin that also unlearns: it reverts updates on examples now classified with excess margin.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The penalty C_p; the counts I_k of the examples are at most I = C b.
     accuracy : float, > 0
@@ -52,10 +51,8 @@ class MarginPerceptronWithUnlearning(base.Solver):
     seed : int, >= 0
         For the order of each pass.
 
-    Notes
-    -----
-    With a hard margin, b is chosen so that the guarantee (11) is f >= (1 + delta)^(-1/2) for the fraction f of the
-    largest margin. The objective ||w||^2 / 2 at margin 1 is then within 1 + delta of its minimum, as with a soft
+    Notes: With a hard margin, b is chosen so that the guarantee (11) is f >= (1 + delta)^(-1/2) for the fraction f of
+    the largest margin. The objective ||w||^2 / 2 at margin 1 is then within 1 + delta of its minimum, as with a soft
     margin; the solver stops early when the bound (12) guarantees ``accuracy``. The paper stops when that bound "falls
     below" (11), which must mean "reaches". Examples are refused if their margin is shown to be at most 1e-4 R, or if no
     separating weights are found in ``max_epochs`` passes.
@@ -63,12 +60,10 @@ class MarginPerceptronWithUnlearning(base.Solver):
     A pass takes O(T d) for a linear kernel, whatever the features. A row of zeros cannot be learned, and gets I_k = I
     at once. The kernel form keeps the whole Gram matrix: an update takes O(T), and memory is 8 T^2 bytes.
 
-    References
-    ----------
-    Panagiotakopoulos & Tsampouka (2010), "The margin Perceptron with unlearning", ICML. Algorithm 1; sections 3-4.
+    References: Panagiotakopoulos & Tsampouka (2010), "The margin Perceptron with unlearning", ICML. Algorithm 1;
+    sections 3-4.
 
-    Examples
-    --------
+    Examples:
     >>> X, y = np.array([[2.0], [-1.0]]), np.array([1, -1])
     >>> solution = MarginPerceptronWithUnlearning().solve(X, y, Linear())
     >>> round(solution.objective, 3), solution.gap <= 1e-4

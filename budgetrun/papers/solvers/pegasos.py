@@ -15,8 +15,7 @@ from budgetrun.papers.solvers import base
 class Pegasos(base.Solver):
     """In step t, shrink w by 1 - 1/t, add 1 / (lambda t k) times the drawn examples with a loss, and project.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The penalty; lambda = 1 / (C T).
     accuracy : float, > 0
@@ -30,19 +29,15 @@ class Pegasos(base.Solver):
     seed : int, >= 0
         For the draws.
 
-    Notes
-    -----
-    O(k d) per step. After each step w is projected on the ball of radius 1 / sqrt(lambda). Pegasos has no lower bound
-    to stop at. Its analysis needs a number of steps of the order of 1 / (lambda accuracy); a tenth of that is about
-    what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so it is not a guarantee. With a target,
-    the objective is computed three times per octave of steps, off the clock, as if the number of steps had been known.
+    Notes: O(k d) per step. After each step w is projected on the ball of radius 1 / sqrt(lambda). Pegasos has no lower
+    bound to stop at. Its analysis needs a number of steps of the order of 1 / (lambda accuracy); a tenth of that is
+    about what the paper on MPU needed on its Adult data (a9a) for 1e-4 and for 1e-2, so it is not a guarantee. With a
+    target, the objective is computed three times per octave of steps, off the clock, as if the number of steps had been
+    known.
 
-    References
-    ----------
-    Shalev-Shwartz, Singer & Srebro (2007), "Pegasos: primal estimated sub-gradient solver for SVM", ICML.
+    References: Shalev-Shwartz, Singer & Srebro (2007), "Pegasos: primal estimated sub-gradient solver for SVM", ICML.
 
-    Examples
-    --------
+    Examples:
     >>> from budgetrun.kernels import Linear
     >>> X, y = np.array([[2.0], [-1.0]]), np.array([1, -1])
     >>> round(Pegasos().solve(X, y, Linear()).objective, 2)

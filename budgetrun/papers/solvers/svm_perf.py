@@ -16,8 +16,7 @@ from budgetrun.papers.solvers import base
 class SVMPerf(base.Solver):
     """Bound the sum of losses from below by more and more planes, each from the examples that currently have a loss.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The penalty.
     accuracy : float, > 0
@@ -25,17 +24,12 @@ class SVMPerf(base.Solver):
     max_planes : int, >= 1
         The most planes.
 
-    Notes
-    -----
-    A plane takes O(T d), the quadratic program over the planes O(n^3) for n planes in use. A plane that has been out of
-    use for 50 rounds is dropped.
+    Notes: A plane takes O(T d), the quadratic program over the planes O(n^3) for n planes in use. A plane that has been
+    out of use for 50 rounds is dropped.
 
-    References
-    ----------
-    Joachims (2006), "Training linear SVMs in linear time", KDD. The classification form, algorithm 1.
+    References: Joachims (2006), "Training linear SVMs in linear time", KDD. The classification form, algorithm 1.
 
-    Examples
-    --------
+    Examples:
     >>> from budgetrun.kernels import Linear
     >>> X, y = np.array([[2.0], [-1.0]]), np.array([1, -1])
     >>> round(SVMPerf().solve(X, y, Linear()).objective, 4)

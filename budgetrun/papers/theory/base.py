@@ -1,56 +1,41 @@
 """Base of the mistake bounds: conditions, a right-hand side, and the search for its best competitor."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.params import Task
 from budgetrun.papers.theory.competitors import Competitor, Competitors
 from budgetrun.papers.theory.competitors import Floats as Floats
-
-if TYPE_CHECKING:
-    from budgetrun.base.params import Task
-    from budgetrun.learners.base import Learner
 
 Counted = Literal["mistakes", "expected mistakes", "halvings", "updates"]
 # Names and variants of learners.
 Names = tuple[tuple[str, str | None], ...]
 
 MISSING_FACTS = "needs facts that these results do not have; run the sweep again"
-NO_STEPS = "needs the columns steps and objective; run the sweep again"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A learner's run, as bounds need it."""
+    """A run of a learner or of a batch solver, as bounds need it."""
 
-    learner: Any  # with the run's parameters, which theorems read; its state does not matter
-    mistakes: float  # M; the mean, for several runs that differ only in their seeds
-    updates: float  # rounds on which the learner acted, mistakes included
+    learner: Any  # or the solver, with the run's parameters, which theorems read; its state does not matter
+    mistakes: float  # M; the mean, for several runs that differ only in their seeds; nan for a solver
+    updates: float  # rounds on which the learner acted, mistakes included, or steps of the solver; nan in older results
     largest_square: float  # the largest k(x, x) of the stream
     facts: Mapping[str, float] | None = None  # `Learner.facts` after the last round; None in older results
+    objective: float = math.nan  # J of the weights that a solver found
+    n_examples: int = 0  # those of a solver
 
     def fact(self, name: str) -> float:
         """Return one of the facts; a KeyError if the run has no such fact."""
         return (self.facts or {})[name]
-
-
-@dataclass(frozen=True)
-class SolverRun:
-    """A batch solver's run, as bounds need it."""
-
-    solver: Any  # with the run's parameters
-    steps: float  # updates; nan in older results
-    objective: float  # J of the weights found
-    n_examples: int
-    largest_square: float  # the largest k(x, x) of the examples
 
 
 @dataclass(frozen=True)
@@ -101,7 +86,7 @@ class Verdict:
 
 
 class Bound(ABC):
-    """A theorem of a paper: an upper bound on a learner's mistakes, in terms of any competitor g.
+    """A theorem of a paper: an upper bound on a learner's mistakes, in terms of any competitor g, or on other counts.
 
     `budgetrun.papers.theory.registry` finds the subclasses; the first line of the docstring states the bound.
 
@@ -122,9 +107,10 @@ class Bound(ABC):
     normalised: ClassVar[bool] = False  # it is about x / sqrt(k(x, x)) instead of x
     anytime: ClassVar[bool] = True  # it depends only on the parameters of a run, so it is known after each round
 
-    def is_about(self, learner: Learner) -> bool:
-        """Return True for a theorem on this learner, regardless of its parameters."""
-        return learner.task == self.task and (learner.name, learner.variant) in self.learners
+    def is_about(self, algorithm: Any) -> bool:
+        """Return True for a theorem on this learner, regardless of its parameters; or on this solver."""
+        of_task = getattr(algorithm, "task", None) == self.task
+        return of_task and (algorithm.name, algorithm.variant) in self.learners
 
     def conditions(self, run: Run) -> list[Condition]:
         """Return the theorem's conditions, except those on the competitor; by default k(x, x) <= 1."""
@@ -210,26 +196,6 @@ class Bound(ABC):
         return np.where(np.isfinite(values), values, np.inf)
 
 
-class SolverBound(ABC):
-    """A theorem of a paper: an upper bound on the updates that a batch solver makes."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def is_about(self, solver: Any) -> bool:
-        """Return True for a theorem on this solver, with these parameters."""
-
-    @abstractmethod
-    def value(self, run: SolverRun) -> tuple[float, str]:
-        """Return the right-hand side, and the conditions under which it holds, all of them met."""
-
-    def check(self, run: SolverRun) -> Verdict:
-        """Return both sides."""
-        if math.isnan(run.steps):
-            return Verdict(self.name, "updates", math.nan, reason=NO_STEPS)
-        return Verdict(self.name, "updates", run.steps, *self.value(run))
-
-
 def at_most(name: str, limit: float, found: float, text: str | None = None) -> Condition:
     """Return the condition that a quantity is no larger than ``limit``, up to rounding."""
     return Condition(text or f"{name} <= {limit:g}", _is(name, found), found <= limit * (1 + 1e-9))
@@ -257,9 +223,9 @@ def short_examples(run: Run) -> Condition:
     return at_most("the largest", 1.0, run.largest_square, "k(x, x) <= 1")
 
 
-def about(bounds: Sequence[Bound], learner: Learner) -> list[Bound]:
-    """Return the bounds on this learner."""
-    return [bound for bound in bounds if bound.is_about(learner)]
+def about(bounds: Sequence[Bound], algorithm: Any) -> list[Bound]:
+    """Return the bounds on this learner or solver."""
+    return [bound for bound in bounds if bound.is_about(algorithm)]
 
 
 def _is(name: str, found: Any) -> str:

@@ -11,9 +11,18 @@ from pydantic import BaseModel, ConfigDict
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
 from budgetrun.base.params import Condition
-from budgetrun.config.problems import Checker, Values, ValueType, allowed_names, unknown_key, value_types
+from budgetrun.config.problems import (
+    Checker,
+    FileName,
+    Text,
+    Values,
+    ValueType,
+    allowed_names,
+    unknown_key,
+    value_types,
+)
 from budgetrun.config.report import check_formula, read_numbers
-from budgetrun.config.schema import FileName, Label, NumberSpec, Text
+from budgetrun.config.schema import Label, NumberSpec
 from budgetrun.config.yaml import KeyPath, parse, read_text
 
 Cases = dict[str, Label | list[Label]]

@@ -37,8 +37,7 @@ class Rule(ABC):
     by the weights, p . l with l the 0/1 losses of the candidates. A wrong prediction means that at least half of the
     weight errs, so the mistakes are at most twice the expected ones.
 
-    Attributes
-    ----------
+    Attributes:
     name, title : str
         The name in configs, and on pages.
     revision : int, >= 1
@@ -69,18 +68,14 @@ class Rule(ABC):
     def play(self, votes: np.ndarray, losses: np.ndarray, n_classes: int) -> np.ndarray:
         """Play b rounds, with the same result however the rounds are divided into calls.
 
-        Parameters
-        ----------
+        Parameters:
         votes : ndarray of int, shape (N, b), in {-1, 0, ..., n_classes - 1}
             The classes that the candidates predict before the label is known; -1 for none.
         losses : ndarray of int, shape (N, b), in {0, 1}
             1 where they err. Those of dropped candidates are not read.
         n_classes : int
 
-        Returns
-        -------
-        ndarray of int, shape (b,)
-            The predicted classes; -1 for a tie.
+        Returns the predicted classes, shape (b,); -1 for a tie.
         """
         losses = losses * self.live[:, None]
         weights = self.weigh(losses)
@@ -168,8 +163,7 @@ class Selection:
     learns. Candidates are dropped after every 64th round only, so nothing depends on how the rounds are divided into
     calls.
 
-    Parameters
-    ----------
+    Parameters:
     rule : Rule
     candidates : sequence of (Kernel, Learner)
         All learners are of the same task.
@@ -178,8 +172,7 @@ class Selection:
         A score of 0, or a tie of the vote, is a mistake, or predicts +1.
     dtype : {"float64", "float32"}
 
-    Attributes
-    ----------
+    Attributes:
     rule : Rule
     mistakes, ties : int
         Wrong predictions of the rule, and ties of the vote.

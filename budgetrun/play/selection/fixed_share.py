@@ -14,22 +14,17 @@ class FixedShare(Rule):
 
     So the weights recover when the best candidate changes.
 
-    Parameters
-    ----------
+    Parameters:
     share : float, 0 < share < 1
         alpha, the share that is divided among all N candidates: about how often the best candidate changes, per round.
 
-    Notes
-    -----
-    With c = -(1 - alpha) ln(1 - alpha) - alpha ln(alpha / N), what a sequence of candidates that changes at that rate
-    costs per round, the rate eta = sqrt(8 c) makes both terms of the bound equal. On every stream, the expected
-    mistakes are at most those of any sequence of candidates, plus T eta / 8, plus (1 / eta) times: ln N,
-    -ln(1 - alpha + alpha / N) per round without a change, and -ln(alpha / N) per change. The bound on a run is that of
-    the best sequence, which is computed along with the weights.
+    Notes: With c = -(1 - alpha) ln(1 - alpha) - alpha ln(alpha / N), what a sequence of candidates that changes at that
+    rate costs per round, the rate eta = sqrt(8 c) makes both terms of the bound equal. On every stream, the expected
+    mistakes are at most those of any sequence of candidates, plus T eta / 8, plus (1 / eta) times: ln N, -ln(1 - alpha
+    + alpha / N) per round without a change, and -ln(alpha / N) per change. The bound on a run is that of the best
+    sequence, which is computed along with the weights.
 
-    References
-    ----------
-    Herbster & Warmuth (1998), Machine Learning 32; Cesa-Bianchi & Lugosi (2006), Section 5.2.
+    References: Herbster & Warmuth (1998), Machine Learning 32; Cesa-Bianchi & Lugosi (2006), Section 5.2.
     """
 
     name: ClassVar[str] = "fixed_share"

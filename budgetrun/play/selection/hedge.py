@@ -12,19 +12,14 @@ from budgetrun.play.selection.base import Rule, added
 class Hedge(Rule):
     """A candidate's weight in round t is exp(-eta_t L), with L its mistakes so far and eta_t = 2 sqrt(ln N / t).
 
-    Notes
-    -----
-    The expected mistakes exceed those of the best candidate by at most sqrt(T ln N), for every T and every stream:
-    sum over t of eta_t / 8 <= sqrt(T ln N) / 2 is the loss by Hoeffding's lemma, and ln N / eta_T = sqrt(T ln N) / 2
-    that of starting with N candidates. The rate may decrease because (mean of x^eta)^(1/eta) increases with eta.
+    Notes: The expected mistakes exceed those of the best candidate by at most sqrt(T ln N), for every T and every
+    stream: sum over t of eta_t / 8 <= sqrt(T ln N) / 2 is the loss by Hoeffding's lemma, and ln N / eta_T = sqrt(T ln
+    N) / 2 that of starting with N candidates. The rate may decrease because (mean of x^eta)^(1/eta) increases with eta.
 
-    References
-    ----------
-    Freund & Schapire (1997), J. Comput. Syst. Sci. 55. Rates: Auer, Cesa-Bianchi & Gentile (2002), J. Comput. Syst.
-    Sci. 64; Gyorfi & Ottucsak (2007), IEEE Trans. Inf. Theory 53(5), Lemma 1.
+    References: Freund & Schapire (1997), J. Comput. Syst. Sci. 55. Rates: Auer, Cesa-Bianchi & Gentile (2002), J.
+    Comput. Syst. Sci. 64; Gyorfi & Ottucsak (2007), IEEE Trans. Inf. Theory 53(5), Lemma 1.
 
-    Examples
-    --------
+    Examples:
     >>> import numpy as np
     >>> rule = Hedge()
     >>> rule.start(2)

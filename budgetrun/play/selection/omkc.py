@@ -15,23 +15,18 @@ class OMKC(Rule):
 
     With a Perceptron per kernel as candidates, this is OMKC-DD. With learners on a budget, it is its budgeted form.
 
-    Parameters
-    ----------
+    Parameters:
     beta : float, 0 < beta < 1
         The factor of a mistake; the paper's is 0.99.
 
-    Notes
-    -----
-    On every stream, the expected mistakes are at most (L* ln(1 / beta) + ln N) / (1 - beta), with L* those of the best
-    candidate.
+    Notes: On every stream, the expected mistakes are at most (L* ln(1 / beta) + ln N) / (1 - beta), with L* those of
+    the best candidate.
 
     Departures from the paper: a score of 0 is a mistake, or predicts +1, as the config says (``tie``). In the paper, it
     votes for +1 and is a mistake of the kernel's own in any case.
 
-    References
-    ----------
-    Hoi, Jin, Zhao & Yang (2013), Machine Learning 90, Algorithm 1 (OMKC(D,D)); the bound: Freund & Schapire (1997), J.
-    Comput. Syst. Sci. 55, Theorem 2.
+    References: Hoi, Jin, Zhao & Yang (2013), Machine Learning 90, Algorithm 1 (OMKC(D,D)); the bound: Freund & Schapire
+    (1997), J. Comput. Syst. Sci. 55, Theorem 2.
     """
 
     name: ClassVar[str] = "omkc"

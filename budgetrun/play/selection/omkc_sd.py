@@ -14,8 +14,7 @@ class SampledOMKC(OMKC):
     The probability is (1 - delta) q / max q + delta, with q its weight. This saves time, and the
     memory of candidates with small weights.
 
-    Parameters
-    ----------
+    Parameters:
     beta : float, 0 < beta < 1
         The factor of a mistake; the paper's is 0.99.
     smoothing : float, 0 < delta < 1
@@ -24,19 +23,15 @@ class SampledOMKC(OMKC):
         Seed of ``numpy.random.default_rng(seed)``; one uniform number per candidate and round, in their order. The
         candidate learns if it is below the probability.
 
-    Notes
-    -----
-    All candidates vote in every round, and the weights follow all of their mistakes, so the bound is that of OMKC, with
-    the candidates as they have learned. For a candidate, a round from which it does not learn does not exist: its
-    weights, for example, do not decay.
+    Notes: All candidates vote in every round, and the weights follow all of their mistakes, so the bound is that of
+    OMKC, with the candidates as they have learned. For a candidate, a round from which it does not learn does not
+    exist: its weights, for example, do not decay.
 
     We had no access to the source, and do not know whether it also keeps the weight of a candidate that is not drawn.
     Departures: as for OMKC.
 
-    References
-    ----------
-    Hoi, Jin, Zhao & Yang (2013), Machine Learning 90: OMKC(S,D); the bound: Freund & Schapire (1997), J. Comput. Syst.
-    Sci. 55, Theorem 2.
+    References: Hoi, Jin, Zhao & Yang (2013), Machine Learning 90: OMKC(S,D); the bound: Freund & Schapire (1997), J.
+    Comput. Syst. Sci. 55, Theorem 2.
     """
 
     name: ClassVar[str] = "omkc_sd"

@@ -15,24 +15,19 @@ class Racing(Hedge):
     how much more often it was the first. The first is dropped if D > sqrt(2 n ln(N^2 n (n + 1) / confidence)). A
     dropped candidate frees its memory and takes no more time.
 
-    Parameters
-    ----------
+    Parameters:
     confidence : float, 0 < confidence < 1
         delta, the probability with which a good candidate may be dropped.
 
-    Notes
-    -----
-    With probability at least 1 - delta, no candidate is dropped for which, in every round in which it and another
-    differ, the probability given the past that it is the one that errs is at most 1/2, whichever the other is. This is
-    Hoeffding's inequality for the rounds in which a pair differs, for all pairs and all n at once. It assumes nothing
-    else of the stream; if the best candidate changes, the later one may be gone.
+    Notes: With probability at least 1 - delta, no candidate is dropped for which, in every round in which it and
+    another differ, the probability given the past that it is the one that errs is at most 1/2, whichever the other is.
+    This is Hoeffding's inequality for the rounds in which a pair differs, for all pairs and all n at once. It assumes
+    nothing else of the stream; if the best candidate changes, the later one may be gone.
 
     The expected mistakes exceed those of the best candidate that is left by at most sqrt(T ln N), as for Hedge:
     dropping a weight only lowers the sum of weights.
 
-    References
-    ----------
-    Maron & Moore (1994), NIPS 6; Even-Dar, Mannor & Mansour (2006), J. Mach. Learn. Res. 7.
+    References: Maron & Moore (1994), NIPS 6; Even-Dar, Mannor & Mansour (2006), J. Mach. Learn. Res. 7.
     """
 
     name: ClassVar[str] = "racing"

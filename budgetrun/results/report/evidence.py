@@ -22,7 +22,7 @@ from budgetrun.results.report.numbers import (
     Measured,
     Measurements,
     Place,
-    Published,
+    PublishedNumbers,
     measure,
     with_budgets,
 )  # fmt: skip
@@ -167,12 +167,12 @@ class Evidence:
         results, number = self.results(str(spec.results)), None
         for table in results.tables:
             if table.name == spec.published:
-                numbers, quantity = Published.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
+                numbers, quantity = PublishedNumbers.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
                 # A number is published for the setting that was chosen, which it does not name.
                 number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
                 if number and spec.statistic == "tolerance" and table.tolerance is not None:
                     return Number(table.tolerance, f"{100 * table.tolerance:g}%")
-                value = number and (number.value if spec.statistic == "mean" else number.sd)
+                value = getattr(number, "value" if spec.statistic == "mean" else "sd", None)
                 if value is not None:
                     return Number(value, quantity.write_published(value) + quantity.unit)
         noun = "deviation" if number else "number"

@@ -15,7 +15,8 @@ from budgetrun.base import grid
 from budgetrun.base.errors import counted
 from budgetrun.base.grid import Grid
 from budgetrun.config.quantities import Quantity
-from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumber
+from budgetrun.config.schema import Published
+from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.store.read import Setting
 
@@ -58,7 +59,7 @@ class Cell:
 
     place: Place
     measured: Measured | None
-    published: PublishedNumber | None
+    published: Published | None
     source: tuple[str, str]
     relative: float | None
     chosen: str = ""

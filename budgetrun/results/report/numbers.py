@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from budgetrun.config import schema
 from budgetrun.config.quantities import SECONDS_RATIO, Quantity
-from budgetrun.config.schema import TableSpec
+from budgetrun.config.schema import Published, TableSpec
 from budgetrun.results.store.optimum import problem_of
 from budgetrun.results.store.read import NO_SETTING, Results, Setting, items_of
 
@@ -175,28 +174,21 @@ def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:
     return runs.assign(seconds_ratio=runs["seconds"] / of_problem.fillna(of_stream))
 
 
-class PublishedNumber(NamedTuple):
-    """A published number in the unit of its table, and its standard deviation, None where that is not published."""
-
-    value: float
-    sd: float | None = None
-
-
-class Published:
+class PublishedNumbers:
     """The published numbers of one table, each with its budget and setting where the paper gives them.
 
     ``aliases`` leads from a label or dataset to the one whose published numbers it is compared with.
     """
 
-    def __init__(self, rows: Iterable[schema.Published], aliases: dict[str, str]) -> None:
+    def __init__(self, rows: Iterable[Published], aliases: dict[str, str]) -> None:
         self._aliases = aliases
-        self._rows: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], PublishedNumber]] = {}
+        self._rows: dict[tuple[str, str], dict[tuple[Budget, frozenset[str]], Published]] = {}
         for row in rows:
             key = Budget.asked(row.budget_fraction, row.budget), items_of(row.setting or "")
-            self._rows.setdefault((row.dataset, row.label), {})[key] = PublishedNumber(row.value, row.sd)
+            self._rows.setdefault((row.dataset, row.label), {})[key] = row
 
     @classmethod
-    def in_table(cls, spec: TableSpec, divisor: str | None = None) -> Published:
+    def in_table(cls, spec: TableSpec, divisor: str | None = None) -> PublishedNumbers:
         """Return the published numbers that a table shows.
 
         ``divisor`` goes with ratios of seconds: the label by whose published seconds those on the dataset are divided.
@@ -214,11 +206,11 @@ class Published:
         """Return the dataset and label whose published numbers belong to these."""
         return self._aliases.get(dataset, dataset), self._aliases.get(label, label)
 
-    def of(self, dataset: str, label: str) -> dict[tuple[Budget, frozenset[str]], PublishedNumber]:
+    def of(self, dataset: str, label: str) -> dict[tuple[Budget, frozenset[str]], Published]:
         """Return the published numbers of a dataset and label by budget and items of the setting."""
         return self._rows.get(self.source(dataset, label), {})
 
-    def find(self, place: Place, *, any_budget: bool = False, any_setting: bool = False) -> PublishedNumber | None:
+    def find(self, place: Place, *, any_budget: bool = False, any_setting: bool = False) -> Published | None:
         """Return the published number of a place, None where there is none.
 
         An algorithm without a budget may be published once, or once per block with the same number (``any_budget``);
@@ -236,10 +228,10 @@ class Published:
         for key in ((place.budget, items), (NO_BUDGET, items), (place.budget, none), (NO_BUDGET, none)):
             if key in eligible:
                 return eligible[key]
-        distinct = set(eligible.values())
-        return distinct.pop() if len(distinct) == 1 else None
+        distinct = {(number.value, number.sd): number for number in eligible.values()}
+        return next(iter(distinct.values())) if len(distinct) == 1 else None
 
-    def of_measured(self, place: Place, block: Budget = NO_BUDGET) -> PublishedNumber | None:
+    def of_measured(self, place: Place, block: Budget = NO_BUDGET) -> Published | None:
         """Return the published number of a place that has runs; one without a budget may be shown in any block."""
         shown = place._replace(budget=block) if place.budget == NO_BUDGET else place
         return self.find(shown, any_budget=place.budget == NO_BUDGET, any_setting=place.setting == NO_SETTING)

@@ -10,7 +10,16 @@ import pandas as pd
 from budgetrun.base.errors import InputError
 from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, PREFIX_RMSE, QUANTITIES, RMSE, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
-from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Measured, Place, Published, measure, with_budgets
+from budgetrun.results.report.numbers import (
+    NO_BUDGET,
+    PLACE,
+    STREAM,
+    Measured,
+    Place,
+    PublishedNumbers,
+    measure,
+    with_budgets,
+)
 from budgetrun.results.store.read import NO_SETTING, Results, Setting
 
 # Means of the same numbers in another order may differ by rounding.
@@ -55,7 +64,7 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name, early.column)
     quantity = QUANTITIES[how.quantity] if how.quantity else error
-    numbers = Published(how.published, spec.aliases)
+    numbers = PublishedNumbers(how.published, spec.aliases)
     # Each is only measured if a choice needs it.
     measured = cache(partial(measure, replace(results, runs=runs, failed=failed)))
 

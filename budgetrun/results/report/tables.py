@@ -13,11 +13,11 @@ from budgetrun.base import grid
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
 from budgetrun.config.quantities import ONLINE_ERROR, QUANTITIES, REST_ERROR, REST_RMSE, RMSE, SECONDS, Quantity
-from budgetrun.config.schema import FindingSpec, TableSpec
+from budgetrun.config.schema import FindingSpec, Published, TableSpec
 from budgetrun.results.report import formats
 from budgetrun.results.report.layout import Block, Cell, Listing, Outside, Row, Table, Tolerance, Verdict
 from budgetrun.results.report.notes import notes
-from budgetrun.results.report.numbers import NO_BUDGET, Budget, Measurements, Place, Published, PublishedNumber, measure
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Measurements, Place, PublishedNumbers, measure
 from budgetrun.results.report.selection import choose
 from budgetrun.results.store.read import NO_SETTING, Results, Setting, in_order, items_of
 
@@ -84,7 +84,7 @@ def _table(results: Results, spec: TableSpec) -> Table:
         columns,
         measure(shown, quantity, divisor),
         measure(shown, SECONDS),
-        Published.in_table(spec, divisor),
+        PublishedNumbers.in_table(spec, divisor),
         reference,
         choice.texts if choice else {},
     )
@@ -131,7 +131,7 @@ class _Rows:
     measured: Measurements
     # All that ran has its seconds, which decide the layout: some of it may have no number to show.
     ran: Measurements
-    published: Published
+    published: PublishedNumbers
     reference: str | None  # the column that ratios are relative to
     chosen: dict[Place, str]  # the settings that were chosen
 
@@ -228,7 +228,7 @@ class _Rows:
         ]
         return max(fitting, key=lambda p: (p.budget == at.budget, len(p.setting.items)), default=None)
 
-    def _published(self, at: Place, found: Place | None) -> PublishedNumber | None:
+    def _published(self, at: Place, found: Place | None) -> Published | None:
         if found is not None:
             return self.published.of_measured(found, at.budget)
         number = self.published.find(at, any_budget=at.budget == NO_BUDGET)

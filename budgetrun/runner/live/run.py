@@ -5,28 +5,28 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
-from itertools import chain
+from dataclasses import asdict, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, say
-from budgetrun.base.files import is_file, make_folder, write
+from budgetrun.base.errors import CONTROL, InputError, one_line, say
+from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
 from budgetrun.data.content import Stamp, clipped
 from budgetrun.data.streams import permutation_of
-from budgetrun.data.tables import open_table
+from budgetrun.data.tables import open_table, parts_of
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
-from budgetrun.kernels import compiling
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
 from budgetrun.results.store.write import Store, move_aside
@@ -41,7 +41,7 @@ from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.config.schema import Config, RunSpec
-    from budgetrun.config.yaml import Problem
+    from budgetrun.config.yaml import Mistake
     from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.kinds import Matrix
@@ -63,26 +63,37 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
 
     Raises InputError: the request or the stream cannot be used; what has been played so far is kept.
     """
-    path = request.folder / STATE
+    if CONTROL.search(request.source):
+        raise InputError(
+            f"{one_line(request.source)}: a path with control characters, or that is not UTF-8; rename the file, or "
+            "give its content as standard input: budgetrun run - < FILE"
+        )
+    if not (request.from_pipe or "://" in request.source or os.path.exists(request.source)):
+        raise InputError(f"{one_line(request.source)}: no such file")
     if request.force:
         move_aside(request.folder)
-    with using(path):
-        before = _before(request, path)
+    request, before = _continued(request)
+    path = request.folder / STATE
     stamp = _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
         Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
+    encoding = None if before is None else before.encoding
+    if encoding is not None and not (request.from_pipe and not request.replay):
+        # The first row comes again.
+        encoding = {key: value for key, value in encoding.items() if key != "means"}
     with nullcontext() if before is None else using(path):
         table = open_table(
             request.source,
             label=request.label,
             missing=request.missing,
             classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
-            encoding=None if before is None else before.encoding,
+            encoding=encoding,
+            continued=True,
         )
-        chunks, first, state = _ordered(table, request), None, before
+        chunks, state = _ordered(table, request), before
         if state is None or not state.session.rounds:
             first = next(chunks)
             chunks = chain([first], chunks)
@@ -95,7 +106,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
             say(f"continued after {state.session.rounds:,} rounds")
         state.stamp, state.ended = stamp, False
         played = _Run(request, config, table, state, skip, report)
-    return played.play(chunks, first)
+    return played.play(chunks)
 
 
 def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
@@ -106,12 +117,39 @@ def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
         return as_classes(texts)
 
 
+def _continued(request: Request) -> tuple[Request, Progressed | None]:
+    """Return a request with what `_before` returns for it, in the first folder that holds no other results.
+
+    Unless the folder was named, NAME-2, NAME-3 and so on are next.
+    """
+    for k in count(2):
+        path = request.folder / STATE
+        try:
+            with using(path):
+                return request, _before(request, path)
+        except _OtherResults as error:
+            if request.name is not None and not request.numbered:
+                raise
+            title = request.title.removesuffix(f"-{k - 1}") if k > 2 else request.title
+            request = replace(request, name=f"{title}-{k}", numbered=True)
+            say(f"{error.folder}: {error.why}; the results go to {request.folder}")
+    raise AssertionError
+
+
+class _OtherResults(InputError):
+    """A folder has the results of another stream, or of other options."""
+
+    def __init__(self, folder: Path, why: str, advice: str) -> None:
+        super().__init__(f"{folder}: {why}; {advice}")
+        self.folder, self.why = folder, why
+
+
 def _before(request: Request, path: Path) -> Progressed | None:
     """Return the state that an earlier call with the same arguments left; None if this is the first."""
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
-            raise InputError(
-                f"{request.folder}: holds other results; take another --name, or move them aside with --force"
+            raise _OtherResults(
+                request.folder, "holds other results", "take another --name, or move them aside with --force"
             )
         return None
     state, _ = load_state(path)
@@ -124,10 +162,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
     differing = sorted(key for key in asked if asked[key] != state.request.get(key))
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
-        raise InputError(
-            f"{request.folder}: was started with different options ({names}); use the same ones, take another "
-            "--name, or start again with --force"
-        )
+        advice = "use the same ones, take another --name, or start again with --force"
+        raise _OtherResults(request.folder, f"was started with different options ({names})", advice)
     if not request.from_pipe and not state.seen and state.stamp != _stamp(request)[: len(state.stamp)]:
         raise _is_another(request, state)
     return state
@@ -142,14 +178,17 @@ def _is_another(request: Request, state: Progressed) -> InputError:
 
 def _asked(request: Request) -> dict[str, Any]:
     """Return the options that determine the outcome, as JSON."""
-    skipped = {"results", "replay", "force"}
+    skipped = {"results", "replay", "force", "name", "numbered"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
     asked: dict[str, Any] = json.loads(json.dumps(kept))
     return asked
 
 
 def _stamp(request: Request) -> list[int]:
-    return [] if request.from_pipe or not is_file(Path(request.source)) else [*Stamp.of(Path(request.source)).state]
+    if request.from_pipe or not os.path.exists(request.source):
+        return []
+    path = Path(request.source)
+    return [number for one in (parts_of(path) if path.is_dir() else [path]) for number in Stamp.of(one).state]
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
@@ -176,7 +215,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     )
 
 
-def _of_option(problem: Problem, request: Request) -> str:
+def _of_option(problem: Mistake, request: Request) -> str:
     """Return what is wrong with the settings of a request, said of its options: there is no config file yet."""
     options = {"algorithms": ("--algorithm", request.algorithms), "select": ("--select", request.select)}
     section, *inside = problem.path or ("",)
@@ -261,18 +300,13 @@ class _Run:
         # False while some learners have played more rounds than others.
         self._whole = True
 
-    def play(self, chunks: Iterator[Chunk], first: Chunk | None) -> int:
-        """Play the rest of the stream; return the exit code. ``first`` is its first chunk, for a new one."""
+    def play(self, chunks: Iterator[Chunk]) -> int:
+        """Play the rest of the stream; return the exit code."""
         request, session = self.request, self.state.session
         make_folder(request.folder)
         write(request.folder / CONFIG, self.state.config)
         began = time.monotonic()
         code = 0
-        if first is not None:
-            if compiling.begins():
-                say("each learner is compiled once for this version, which takes some seconds")
-            X, codes = (part[:64] for part in first)
-            session.compile(X / (abs(X).max() or 1.0), session.problem.labels(codes)[None])
         self.progress = RowsProgress(self.table.n_rows, session.rounds)
         try:
             with interrupts.raising(), self._loaded():
@@ -354,6 +388,7 @@ class _Run:
         state.in_part = self._in_parts and not state.ended
         # A pipe in parts, and a state of another version, have rows that this call has not seen.
         state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun else ""
+        state.encoding |= self.table.means
         save_state(self.request.folder / STATE, self.state)
         self._saved = time.monotonic()
 

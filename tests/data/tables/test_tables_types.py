@@ -44,12 +44,17 @@ DATES = [
     ([pa.date32(), pa.date64()], DAYS),
     ([pa.timestamp("us"), pa.timestamp("ns", "Europe/Rome")], TIMES),
     ([pa.time32("s"), pa.time64("us"), pa.duration("s")], [1, 2]),
-    ([pa.month_day_nano_interval()], [(1, 2, 3), (1, 2, 4)]),
+    ([pa.duration("ms")], [5, 3]),
 ]
+# In days, for the arrays above.
+IN_DAYS = {"date": [18262, 18263], "timestamp": [18262, 18263], "time32": [1 / 86400, 2 / 86400]}
+IN_DAYS |= {"time64": [1e-6 / 86400, 2e-6 / 86400], "duration[s]": [1 / 86400, 2 / 86400]}
+IN_DAYS |= {"duration[ms]": [5e-3 / 86400, 3e-3 / 86400]}
 NESTED = [
     ([pa.binary(), pa.large_binary(), pa.binary(1), pa.binary_view()], [b"a", b"b"]),
     ([pa.list_(pa.int64()), pa.large_list(pa.int64()), pa.list_(pa.int64(), 1)], [[1], [2]]),
     ([pa.list_(pa.string())], [["a"], ["b"]]),
+    ([pa.month_day_nano_interval()], [(1, 2, 3), (1, 2, 4)]),
     ([pa.struct([("x", pa.int64()), ("y", pa.string())])], [{"x": 1, "y": "s"}, {"x": 2, "y": "t"}]),
     ([pa.map_(pa.string(), pa.int64())], [[("a", 1)], [("b", 2)]]),
 ]
@@ -100,8 +105,11 @@ def test_every_type_is_read_or_refused_by_name(tmp_path, array, kind, dictionary
             continue
         advice = "only numbers, booleans and text are read; flatten the column, or leave it out"
         if kind == "dates":
-            advice = "turn them into numbers first (days since some date, hour of the day), or leave the column out"
-        assert message(open_table(source, label="other").chunks) == f"{where}: column 1 (c): {holds}; {advice}"
+            table, days = open_table(source, label="other"), next(v for k, v in IN_DAYS.items() if name.startswith(k))
+            assert [chunk.X.tolist() for chunk in table.chunks()] == [np.array(days)[:, None].tolist()]
+            assert table.notes()[0].startswith(f"{where}: column 1 (c) is read as days (dates: since 1970-01-01) (it")
+        else:
+            assert message(open_table(source, label="other").chunks) == f"{where}: column 1 (c): {holds}; {advice}"
         told = f"{where}: column 1 (c) cannot be the label: {holds}; labels are numbers, booleans or text"
         assert message(open_table, source, label="c") == told
 
@@ -406,7 +414,9 @@ def test_kernel_values_do_not_depend_on_dense_or_sparse_rows(kernel, whole):
 
 
 @pytest.mark.parametrize(("name", "content", "told"), [
-    ("a.xlsx", b"PK\3\4", "a.xlsx: format not supported (.xlsx); supported are CSV and TSV, Parquet, "),
+    ("a.xls", b"PK\3\4", "a.xls: format not supported (.xls); supported are CSV and TSV, Parquet, "),
+    ("a.xlsx", b"PK\3\4", "a.xlsx: not a readable Excel file (File is not a zip file); save the sheet as CSV"),
+    ("a.zip", b"PK\3\4", "a.zip: cannot be unpacked (File is not a zip file); unpack it, and give that file"),
     ("a.json", b"[1]", "a.json: format not supported (.json); "),
     ("a", b"SQLite format 3\0", "a: format not supported (SQLite); "),
     ("a", b"\1\0\2\0", "a: format not supported (not text); "),

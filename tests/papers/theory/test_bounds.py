@@ -158,13 +158,14 @@ def test_limits_of_right_hand_sides():
 def test_updates_of_mpu_by_hand():
     solver = solvers.find("mpu")(C=2.0, delta=0.1)
     # delta_b = 12, I = 505, b = 252.5.
-    value, _ = mpu.SoftMarginTheorem2().value(theory.SolverRun(solver, 9, 9.0, 100, 4.0))
-    assert value == pytest.approx(100 * 505 * 517 / 8)
+    run = theory.Run(solver, math.nan, 9, 4.0, objective=9.0, n_examples=100)
+    assert mpu.SoftMarginTheorem2().check(run, None).value == pytest.approx(100 * 505 * 517 / 8)
     solver = solvers.find("mpu")(delta=0.21, hard_margin=True, rho=1.0)
     # b = 120; the objective 2 is that of a margin of 1/2.
-    value, conditions = mpu.HardMarginTheorem1().value(theory.SolverRun(solver, 9, 2.0, 100, 3.0))
-    assert value == pytest.approx(244 / 0.25 * (1 + 244 / 32))
-    assert conditions == "the largest margin is >= 0.5, the one found"
+    run = theory.Run(solver, math.nan, 9, 3.0, objective=2.0, n_examples=100)
+    verdict = mpu.HardMarginTheorem1().check(run, None)
+    assert verdict.value == pytest.approx(244 / 0.25 * (1 + 244 / 32))
+    assert (verdict.count, verdict.conditions) == (9, "the largest margin is >= 0.5, the one found")
 
 
 def test_best_is_no_worse_than_any_norm():

@@ -13,7 +13,7 @@ from budgetrun.base.files import checkout
 from budgetrun.config import load
 from budgetrun.data import files
 from budgetrun.papers.bounds import check, figure
-from budgetrun.papers.theory.base import NO_STEPS
+from budgetrun.papers.theory.mpu import NO_STEPS
 from budgetrun.results.store.write import Store
 from budgetrun.runner.sweep import Options, sweep
 

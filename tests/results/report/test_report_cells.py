@@ -23,7 +23,7 @@ from fake_results import (
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
 from budgetrun.results.report import listings, tables
-from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, Published, measure
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, PublishedNumbers, measure
 from budgetrun.results.store.read import NO_SETTING, load
 
 
@@ -161,7 +161,7 @@ def test_published_number_of_a_learner_without_a_budget(tmp_path):
         ]
         report = {"tables": [{"name": "t"}]}
         (spec,) = load(build(tmp_path / "r", [run("d", "p", 5)], report=report, expected={"t": rows})).tables
-        found = Published.in_table(spec).find(Place("d", "p", budget), **others)
+        found = PublishedNumbers.in_table(spec).find(Place("d", "p", budget), **others)
         return found and found.value
 
     other = Budget("fraction", 1.0)

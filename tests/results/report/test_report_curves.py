@@ -13,7 +13,7 @@ from sweeping import config
 from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
-from budgetrun.results.report.figures.curves import RoundsPanel
+from budgetrun.results.report.figures.axes import RoundsPanel
 from budgetrun.results.store.curves import Curves
 from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep

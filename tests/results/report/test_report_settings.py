@@ -22,7 +22,7 @@ from fake_results import (
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import listings
 from budgetrun.results.report.formats import tex
-from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, Published, measure
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, PublishedNumbers, measure
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
 FOLLOWING = Budget("fraction", 1.0)
@@ -149,7 +149,7 @@ def test_order_of_published_parameters_does_not_matter(tmp_path):
     expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
     report = {"tables": [{"name": "t"}]}
     (spec,) = load(build(tmp_path / "r", [run("d", "a", 5)], report=report, expected=expected)).tables
-    published = Published.in_table(spec)
+    published = PublishedNumbers.in_table(spec)
 
     def find(*items, **others):
         found = published.find(Place("d", "a", NO_BUDGET, Setting(items)), any_budget=True, **others)

@@ -24,7 +24,7 @@ from budgetrun.config.schema import FigureSpec
 from budgetrun.results import plotting
 from budgetrun.results.plotting import BAND_ALPHA, HOLLOW, Look, hand_out, plain_number, save, slug
 from budgetrun.results.report.notes import warnings
-from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, Published, measure
+from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumbers, measure
 from budgetrun.results.report.tables import quantity_of
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import Results, Setting, listed
@@ -49,9 +49,9 @@ class Numbers:
         self.results = results
         self.curves = Curves(results.folder / "curves")
         self.measured = cache(partial(measure, results))
-        self.published: dict[Quantity, list[Published]] = {}
+        self.published: dict[Quantity, list[PublishedNumbers]] = {}
         for spec in results.tables:
-            self.published.setdefault(quantity_of(spec), []).append(Published.in_table(spec))
+            self.published.setdefault(quantity_of(spec), []).append(PublishedNumbers.in_table(spec))
 
 
 @dataclass

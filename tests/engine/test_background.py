@@ -1,0 +1,253 @@
+"""Code is interpreted until a helper process has compiled it: nobody waits for the helper, or sees it."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from importlib.util import find_spec
+
+import numpy as np
+import psutil
+import pytest
+
+from budgetrun import estimators
+from budgetrun.kernels import compiling
+from budgetrun.kernels.compiling import background, kind_of, objects
+
+LOOPS = "budgetrun.kernels.compiling.loops"
+SECONDS = 120
+# Compiled in a second.
+SHORT = (f"{LOOPS}:multiply", kind_of(np.zeros(3)), "<f8")
+# Refused by the compiler.
+WRONG = (f"{LOOPS}:multiply", "str", "str")
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """Let this process compile in the background, as if it had just begun, in an empty cache."""
+    monkeypatch.delenv(compiling.ENVIRONMENT)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    caches = (compiling.on, background.folder, background._root, background._mark)
+    state = {"compiled": {}, "_wanted": {}, "_asked": set(), "_spent": 0.0, "_next": 0.0}
+    for name, value in state.items():
+        monkeypatch.setattr(background, name, value)
+    for cached in caches:
+        cached.cache_clear()
+    yield tmp_path / "cache"
+    for child in helpers():
+        child.kill()
+        child.wait()
+    monkeypatch.undo()
+    for cached in caches:
+        cached.cache_clear()
+
+
+def helpers(parent=None):
+    found = []
+    for child in psutil.Process(parent).children():
+        try:
+            if "budgetrun.kernels.compiling.helper" in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE:
+                found.append(child)
+        except psutil.NoSuchProcess:
+            pass
+    return found
+
+
+def wait(condition):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def look(seconds=background._PAYS):
+    background._next = 0.0
+    background.border(seconds)
+
+
+needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="numba is missing")
+
+
+@needs_numba
+def test_a_helper_compiles_what_is_requested_and_then_it_is_loaded(fresh, capfd):
+    for key in (WRONG, SHORT):
+        background.request(key)
+    look(background._PAYS / 2)
+    assert not helpers()
+    look(background._PAYS / 2)
+    (only,) = helpers()
+    wait(lambda: only.nice() == 19)
+    # While it is there, no process starts another one.
+    only.suspend()
+    background.request((f"{LOOPS}:copy", kind_of(np.zeros(3)), kind_of(np.zeros(3))))
+    look()
+    assert helpers() == [only]
+    only.resume()
+    wait(lambda: not helpers())
+    assert background._mark(SHORT).is_file()
+    assert not background._mark(WRONG).exists()
+    look()
+    assert list(background.compiled) == [SHORT]
+    assert WRONG in background._wanted
+    # It now compiles the third; what failed is not tried again.
+    assert background._asked == {SHORT, WRONG, *background._wanted}
+    values = np.arange(3.0)
+    background.compiled[SHORT](values, 2.0)
+    assert values.tolist() == [0.0, 2.0, 4.0]
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_numba
+def test_code_for_another_processor_is_not_loaded(fresh):
+    background._mark(SHORT).parent.mkdir(parents=True)
+    background._mark(SHORT).write_text("another")
+    background.request(SHORT)
+    look()
+    assert not background.compiled
+    assert helpers()
+
+
+@needs_numba
+def test_what_cannot_be_loaded_stays_interpreted(fresh, monkeypatch):
+    background._mark(SHORT).parent.mkdir(parents=True)
+    background._mark(SHORT).touch()
+    monkeypatch.setattr("budgetrun.kernels.compiling.structures.processor", lambda: "")
+    monkeypatch.setattr(background, "load", lambda *given: 1 / 0)
+    background.request(SHORT)
+    look()
+    assert compiling.ready(*SHORT) is None
+    assert not background._wanted
+
+
+PARENT = """
+    import os, sys, time
+    from budgetrun.kernels.compiling import background
+    from budgetrun.kernels.compiling.objects import kind_of
+    import numpy as np
+    name = "budgetrun.kernels.compiling.loops:"
+    # Long enough to be found running.
+    many = [np.zeros(d * [1]) for d in range(1, 9)]
+    for a in many:
+        for b in many:
+            background.request((name + "copy", kind_of(a), kind_of(b)))
+    background.border(100.0)
+    if sys.argv[1] == "fork":
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+    print("begun", flush=True)
+    if sys.argv[1] != "ends":
+        time.sleep(1000)
+"""
+
+
+@needs_numba
+@pytest.mark.parametrize("how", ["killed", "ends", "fork"])
+def test_the_helper_ends_with_its_parent_and_not_before(fresh, how):
+    command = [sys.executable, "-c", textwrap.dedent(PARENT), how]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
+        if how != "ends":
+            assert parent.stdout.readline() == b"begun\n"
+            (only,) = helpers(parent.pid)
+            parent.kill()
+            wait(lambda: not only.is_running())
+        said = parent.communicate()
+    if how == "ends":
+        assert parent.returncode == 0
+    assert said == (b"begun\n" if how == "ends" else b"", b"")
+    locked = os.open(fresh / "helper.lock", os.O_RDWR)
+    fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(locked)
+
+
+@pytest.mark.parametrize("cause", ["cache", "executable"])
+def test_without_a_place_to_write_or_a_python_to_start_all_is_interpreted(fresh, monkeypatch, cause):
+    if cause == "cache":
+        monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/none")
+        background._root.cache_clear()
+    else:
+        monkeypatch.setattr(sys, "executable", "/usr/bin/an-application")
+    background.request(SHORT)
+    look()
+    assert not helpers()
+    assert compiling.ready(*SHORT) is None
+
+
+@pytest.mark.parametrize("off", [{"BUDGETRUN_COMPILED": "0"}, {"NUMBA_DISABLE_JIT": "1"}, "numba is missing"])
+def test_nothing_is_requested_where_code_is_not_compiled(fresh, monkeypatch, off):
+    if isinstance(off, dict):
+        for name, value in off.items():
+            monkeypatch.setenv(name, value)
+    else:
+        monkeypatch.setattr(compiling, "find_spec", lambda name: None)
+    compiling.on.cache_clear()
+    estimators.Forgetron(budget=10).fit(np.eye(40), np.arange(40) % 2)
+    assert not background._wanted
+
+
+@needs_numba
+def test_code_is_compiled_first_where_seconds_are_measured_and_if_the_user_says_so(fresh, monkeypatch):
+    def compiled_now():
+        background.compiled.clear()
+        values = np.arange(2.0)
+        compiling.loop("multiply", values, 3.0)()
+        return values.tolist() == [0.0, 3.0]
+
+    assert compiling.loop("multiply", np.zeros(2), 3.0) is None
+    with compiling.first():
+        assert compiled_now()
+    monkeypatch.setenv(compiling.ENVIRONMENT, "1")
+    assert compiled_now()
+    assert not helpers()
+    # Another process now finds it in the cache.
+    assert background._mark(SHORT).is_file()
+
+
+def test_requests_name_only_functions_and_classes_of_this_package():
+    learner = estimators.Forgetron(budget=3).fit(np.eye(9), np.arange(9) % 2)._member.learner
+    key = "budgetrun.engine.play:play", kind_of(learner), kind_of(np.zeros((2, 3), order="F")), None
+    assert objects.from_json(json.loads(json.dumps(objects.to_json(key)))) == key
+    for title in ("os:system", "budgetrun.base.files:Path", "budgetrun.engine.play:none"):
+        with pytest.raises((ValueError, AttributeError)):
+            objects.from_json([{title: []}])
+
+
+SWITCHING = """
+    import sys
+    import numpy as np
+    from budgetrun.engine import Group
+    from budgetrun.kernels import Gaussian
+    from budgetrun.kernels.compiling import background
+    from budgetrun.learners import find
+
+    background._PAYS = background.OFTEN = 0.0
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 5))
+    y = np.where(rng.random(700) < 0.5, -1, 1)
+    group = Group(Gaussian(gamma=0.5), [find("remove_oldest")(budget=20)])
+    scores = group.feed(X[:500], y[None, :500])
+    for x, label in zip(X[500:], y[500:]):
+        if group.feed_one(x, label) is None:
+            group.feed(x[None], np.array([[label]]))
+    print("numba" in sys.modules, hash(scores.tobytes()), group.members[0].hypothesis.coef.sum())
+    print(sorted({key[0].partition(":")[2] for key in background.compiled}), file=sys.stderr)
+"""
+
+
+@pytest.mark.compiled
+def test_play_switches_to_what_the_cache_holds(tmp_path):
+    def outcome(mode):
+        env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONHASHSEED": "0", compiling.ENVIRONMENT: mode}
+        command = [sys.executable, "-c", textwrap.dedent(SWITCHING)]
+        found = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        return found.stdout.partition(" "), found.stderr
+
+    interpreted, first, later = outcome("0"), outcome("1"), outcome("")
+    assert [found[0][0] for found in (interpreted, first, later)] == ["False", "True", "True"]
+    assert interpreted[0][2] == first[0][2] == later[0][2]
+    for name in ("play", "_learn_one", "fill_floats"):
+        assert f"'{name}'" in later[1]
+    assert interpreted[1] == "[]\n"

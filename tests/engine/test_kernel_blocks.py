@@ -1,0 +1,67 @@
+"""Blocks of kernel values: what they hold, and rows of bits."""
+
+import numpy as np
+import pytest
+
+from budgetrun.engine import Group
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Gaussian, compiling
+from budgetrun.kernels.arithmetic import TILE
+from budgetrun.kernels.kinds import Bits, IntegerRows
+from budgetrun.learners import find
+
+RNG = np.random.default_rng(0)
+WHOLE = RNG.integers(-9, 10, (400, 5)).astype(float)
+ROWS = {
+    "bits": (RNG.random((400, 70)) < 0.3).astype(float),
+    "scaled bits": IntegerRows((RNG.random((400, 5)) < 0.5).astype(np.int8), RNG.random(400) + 0.5),
+    "integers": WHOLE,
+    "floats": WHOLE / 7,
+}
+
+
+@pytest.mark.parametrize("way", ["numpy", pytest.param("compiled", marks=pytest.mark.compiled)])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_tile_has_the_values_that_its_rounds_can_read(name, way):
+    X, kernel = ROWS[name], Gaussian(gamma=0.1)
+    pool = Pool(kernel, np.float64)
+    kept = np.arange(0, 144, 7)
+    # 144 rounds, of which some are held, so that the next block fills the gaps.
+    for start, end in ((0, 128), (128, 144), (144, 400)):
+        pool.admit(X[start:end])
+        seen = pool.rounds[: pool.used]
+        for tile, values in enumerate(pool.tiles):
+            rounds = start + TILE * tile + np.arange(values.shape[1])
+            slots = np.flatnonzero((seen <= rounds[-1]) & ((seen >= start) | np.isin(seen, kept)))
+            assert set(seen[slots]) >= set(rounds)
+            np.testing.assert_array_equal(values[slots], kernel.between(X[seen[slots]], X[rounds]))
+            assert np.isfinite(values).all()
+        pool.release(np.isin(pool.rounds[: pool.used], kept))
+
+
+def test_features_need_no_kernel_values():
+    X, y = WHOLE / 20, np.where(WHOLE[:, 0] > 0, 1, -1)
+    for names, slots in ((["fogd"], 0), (["fogd", "perceptron"], 256)):
+        learners = [find(name)(**({"features": 4, "step": 0.5} if name == "fogd" else {})) for name in names]
+        group = Group(Gaussian(gamma=1.0), learners)
+        group.feed(X[:256], y[None, :256])
+        assert group.pool.tiles.shape == (4, slots, 64)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, bool])
+@pytest.mark.parametrize("d", [1, 63, 64, 65, 130])
+def test_compiled_code_packs_bits_as_numpy_does(d, dtype, monkeypatch):
+    X = (RNG.random((70, d)) < 0.3).astype(dtype)
+    packed = Bits(d).encode(X)
+    strided = Bits(d).encode(np.asfortranarray(X))
+    others = [] if dtype is bool else [2, -1] if dtype is np.int8 else [2, -1, np.nan, 1e-30]
+    for other in others:
+        for place in (0, -1):
+            wrong = X.copy()
+            wrong[place, place] = other
+            assert Bits(d).encode(wrong) is None
+    monkeypatch.setattr(compiling, "on", lambda: False)
+    for found in (packed, strided):
+        for one, expected in zip(found, Bits(d).encode(X), strict=True):
+            np.testing.assert_array_equal(one, expected)
