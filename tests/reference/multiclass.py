@@ -15,8 +15,8 @@ def values(alpha, X, x, k, n_classes):
 def best_rival(scores, y, handicap=None, tolerance=TOLERANCE):
     """The class other than y with the largest score (the lowest if several tie), and f_y minus that score.
 
-    ``handicap`` is added to each class's score. What differs by at most ``tolerance`` is equal: a number, or one for each
-    class, of which the larger counts. The lead is 0 if y is equal to a class, and no class is larger.
+    ``handicap`` is added to each class's score. What differs by at most ``tolerance`` is equal: a number, or one for
+    each class, of which the larger counts. The lead is 0 if y is equal to a class, and no class is larger.
     """
     scores = [s + h for s, h in zip(scores, handicap or [0.0] * len(scores), strict=True)]
     limits = tolerance if isinstance(tolerance, list) else [tolerance] * len(scores)
