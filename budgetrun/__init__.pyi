@@ -384,7 +384,7 @@ class AutoClassifier(BudgetClassifier):
         budget: int = 300,
         memory: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -394,6 +394,7 @@ class AutoClassifier(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -406,7 +407,7 @@ class AutoRegressor(BudgetRegressor):
         budget: int = 300,
         memory: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -415,6 +416,7 @@ class AutoRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class BOGD(BudgetClassifier):
@@ -863,7 +865,7 @@ class LeastSquares(BudgetRegressor):
         step: float = 0.1,
         rates: Literal["adagrad", "constant"] = "adagrad",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -872,6 +874,7 @@ class LeastSquares(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class LinearPerceptron(BudgetClassifier):
@@ -904,7 +907,7 @@ class Logistic(BudgetClassifier):
         step: float = 0.1,
         rates: Literal["adagrad", "constant"] = "adagrad",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -914,6 +917,7 @@ class Logistic(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
