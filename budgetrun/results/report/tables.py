@@ -353,7 +353,7 @@ def _verdict(table: Table, spec: TableSpec, divisor: str | None, n_absent: int) 
         open=states.count(True),
         missing=len(here) - len(compared) + n_absent,
         tolerance=table.tolerance,
-        first=n_within(()) if has_others else None,
+        first=n_within(()) if has_others or spec.as_written else None,
         written=n_within(spec.as_written) if spec.as_written else None,
     )
 
