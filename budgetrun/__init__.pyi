@@ -23,7 +23,7 @@ class ALMA(BudgetClassifier):
         B: float | None = None,
         C: float = 1.4142135623730951,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -33,6 +33,7 @@ class ALMA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -48,7 +49,7 @@ class AOGDALD(BudgetClassifier):
         offset: float = 1.0,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -58,6 +59,7 @@ class AOGDALD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -74,7 +76,7 @@ class AOGDALDRegressor(BudgetRegressor):
         offset: float = 1.0,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -83,6 +85,7 @@ class AOGDALDRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
     ) -> None: ...
 
@@ -100,7 +103,7 @@ class AOMDOGS(BudgetClassifier):
         offset: float | None = None,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -110,6 +113,7 @@ class AOMDOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -126,7 +130,7 @@ class AOMDOGSRegressor(BudgetRegressor):
         offset: float | None = None,
         switch: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -135,6 +139,7 @@ class AOMDOGSRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
     ) -> None: ...
 
@@ -149,7 +154,7 @@ class AONSOGS(BudgetClassifier):
         mu: float = 1.0,
         order: Literal["paper", "program"] = "paper",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -159,6 +164,7 @@ class AONSOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -173,7 +179,7 @@ class AONSOGSRegressor(BudgetRegressor):
         mu: float = 1.0,
         order: Literal["paper", "program"] = "paper",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -182,6 +188,7 @@ class AONSOGSRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class AVM(BudgetClassifier):
@@ -196,7 +203,7 @@ class AVM(BudgetClassifier):
         loss: Literal["hinge", "logistic"] = "hinge",
         regulariser: float = 0.0001,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -206,6 +213,7 @@ class AVM(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -218,7 +226,7 @@ class AVP(BudgetClassifier):
         epsilon: float = 0.6,
         U: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -228,6 +236,7 @@ class AVP(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -242,7 +251,7 @@ class AVPOGS(BudgetClassifier):
         U: float = 10.0,
         c: float = 0.5,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -252,6 +261,7 @@ class AVPOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -272,7 +282,7 @@ class AdaRaker(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -282,6 +292,7 @@ class AdaRaker(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -301,7 +312,7 @@ class AdaRakerRegressor(BudgetRegressor):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -310,6 +321,7 @@ class AdaRakerRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class Ahpatron(BudgetClassifier):
@@ -326,7 +338,7 @@ class Ahpatron(BudgetClassifier):
         norm: Literal["kept", "shrunk"] = "kept",
         halving: Literal["largest", "program"] = "largest",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -336,6 +348,7 @@ class Ahpatron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -347,7 +360,7 @@ class AlwaysAddingProjectron(BudgetClassifier):
         *,
         eta: float = 0.1,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -357,8 +370,53 @@ class AlwaysAddingProjectron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
+    ) -> None: ...
+
+class AutoClassifier(BudgetClassifier):
+    """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts."""
+
+    def __init__(
+        self,
+        *,
+        budget: int = 300,
+        memory: int | None = None,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class AutoRegressor(BudgetRegressor):
+    """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict."""
+
+    def __init__(
+        self,
+        *,
+        budget: int = 300,
+        memory: int | None = None,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class BOGD(BudgetClassifier):
@@ -374,7 +432,7 @@ class BOGD(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -384,6 +442,7 @@ class BOGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -401,7 +460,7 @@ class BOGDPlusPlus(BudgetClassifier):
         random_state: int | RandomState | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -411,6 +470,7 @@ class BOGDPlusPlus(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -426,7 +486,7 @@ class BPA(BudgetClassifier):
         keep: bool | None = None,
         ridge: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -436,6 +496,7 @@ class BPA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -452,7 +513,7 @@ class BSGD(BudgetClassifier):
         first: Literal["paper", "program"] | None = None,
         partners: Literal["all", "same_sign"] | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -462,6 +523,7 @@ class BSGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -474,7 +536,7 @@ class CKS(BudgetClassifier):
         budget: int = 100,
         candidates: Literal["old", "all"] = "old",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -484,6 +546,7 @@ class CKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -497,7 +560,7 @@ class CKS2003(BudgetClassifier):
         budget: int = 100,
         beta: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -507,6 +570,7 @@ class CKS2003(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -526,7 +590,7 @@ class CONKONS(BudgetClassifier):
         random_state: int | RandomState | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -536,6 +600,7 @@ class CONKONS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -554,7 +619,7 @@ class DualSGD(BudgetClassifier):
         random_state: int | RandomState | None = None,
         frequencies: Literal["right", "program"] = "right",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -564,6 +629,7 @@ class DualSGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -576,7 +642,7 @@ class FBKRLS(BudgetRegressor):
         budget: int = 100,
         regulariser: float = 0.01,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -585,6 +651,7 @@ class FBKRLS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class FOGD(BudgetClassifier):
@@ -599,7 +666,7 @@ class FOGD(BudgetClassifier):
         random_state: int | RandomState | None = None,
         counting: Literal["frequencies", "features"] = "frequencies",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -609,6 +676,7 @@ class FOGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -624,7 +692,7 @@ class FOGDRegressor(BudgetRegressor):
         random_state: int | RandomState | None = None,
         counting: Literal["frequencies", "features"] = "frequencies",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -633,6 +701,7 @@ class FOGDRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class FORKS(BudgetClassifier):
@@ -653,7 +722,7 @@ class FORKS(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -663,6 +732,7 @@ class FORKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -681,7 +751,7 @@ class Forgetron(BudgetClassifier):
         radius: float | None = None,
         regulariser: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -691,6 +761,7 @@ class Forgetron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -706,7 +777,7 @@ class IOKS(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -716,6 +787,7 @@ class IOKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -728,7 +800,7 @@ class KLMS(BudgetRegressor):
         budget: int | None = None,
         step: float = 0.5,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -737,6 +809,7 @@ class KLMS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class KNLMS(BudgetRegressor):
@@ -750,7 +823,7 @@ class KNLMS(BudgetRegressor):
         coherence: float = 0.95,
         regulariser: float = 0.01,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -759,6 +832,7 @@ class KNLMS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class KRLS(BudgetRegressor):
@@ -770,7 +844,7 @@ class KRLS(BudgetRegressor):
         budget: int | None = None,
         nu: float = 0.0001,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -779,6 +853,28 @@ class KRLS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+    ) -> None: ...
+
+class LeastSquares(BudgetRegressor):
+    """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class LinearPerceptron(BudgetClassifier):
@@ -788,7 +884,7 @@ class LinearPerceptron(BudgetClassifier):
         self,
         *,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -798,6 +894,30 @@ class LinearPerceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class Logistic(BudgetClassifier):
+    """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
+
+    def __init__(
+        self,
+        *,
+        step: float = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -812,7 +932,7 @@ class MAVPOGS(BudgetClassifier):
         U: float = 10.0,
         c: float = 0.1,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -822,6 +942,7 @@ class MAVPOGS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -837,7 +958,7 @@ class ModifiedRBP(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -847,6 +968,7 @@ class ModifiedRBP(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -861,7 +983,7 @@ class NOGD(BudgetClassifier):
         rank: int | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -871,6 +993,7 @@ class NOGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -884,7 +1007,7 @@ class NOGDRegressor(BudgetRegressor):
         step: float = 0.5,
         rank: int | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -893,6 +1016,7 @@ class NOGDRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class NORMA(BudgetClassifier):
@@ -906,7 +1030,7 @@ class NORMA(BudgetClassifier):
         regulariser: float = 0.0,
         rho: float = 1.0,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -916,6 +1040,7 @@ class NORMA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -932,7 +1057,7 @@ class NORMARegressor(BudgetRegressor):
         epsilon: float = 0.1,
         nu: float | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -941,6 +1066,7 @@ class NORMARegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class OKS(BudgetClassifier):
@@ -955,7 +1081,7 @@ class OKS(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -965,6 +1091,7 @@ class OKS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -980,7 +1107,7 @@ class POMDR(BudgetClassifier):
         U: float = 25.0,
         halving: Literal["before", "after"] = "before",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -990,6 +1117,7 @@ class POMDR(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1009,7 +1137,7 @@ class PROSNKONS(BudgetClassifier):
         random_state: int | RandomState | None = None,
         reading: Literal["algorithm", "program"] = "algorithm",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1019,6 +1147,7 @@ class PROSNKONS(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1030,7 +1159,7 @@ class PassiveAggressive(BudgetClassifier):
         *,
         C: float = 1.0,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1040,6 +1169,7 @@ class PassiveAggressive(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1051,7 +1181,7 @@ class Perceptron(BudgetClassifier):
         self,
         *,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1061,6 +1191,7 @@ class Perceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1078,7 +1209,7 @@ class ProjectedALMA(BudgetClassifier):
         threshold: Literal["distance", "squared_distance"] = "distance",
         delta: Literal["hypothesis", "example"] = "hypothesis",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1088,6 +1219,7 @@ class ProjectedALMA(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1101,7 +1233,7 @@ class Projectron(BudgetClassifier):
         eta: float = 0.1,
         threshold: Literal["distance", "squared_distance"] = "distance",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1111,6 +1243,7 @@ class Projectron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1125,7 +1258,7 @@ class ProjectronPlusPlus(BudgetClassifier):
         threshold: Literal["distance", "squared_distance"] = "distance",
         hierarchy: str | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1135,6 +1268,7 @@ class ProjectronPlusPlus(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1149,7 +1283,7 @@ class QKLMS(BudgetRegressor):
         step: float = 0.9,
         epsilon: float = 0.1,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1158,6 +1292,7 @@ class QKLMS(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class RBP(BudgetClassifier):
@@ -1170,7 +1305,7 @@ class RBP(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1180,6 +1315,7 @@ class RBP(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1198,7 +1334,7 @@ class Raker(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1208,6 +1344,7 @@ class Raker(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1226,7 +1363,7 @@ class RakerRegressor(BudgetRegressor):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1235,6 +1372,7 @@ class RakerRegressor(BudgetRegressor):
         b: float = 1.0,
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
 class RemoveOldest(BudgetClassifier):
@@ -1245,7 +1383,7 @@ class RemoveOldest(BudgetClassifier):
         *,
         budget: int = 100,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1255,6 +1393,7 @@ class RemoveOldest(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1266,7 +1405,7 @@ class ShrinkingPerceptron(BudgetClassifier):
         *,
         phi: float | str = 0.999,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1276,6 +1415,7 @@ class ShrinkingPerceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1294,7 +1434,7 @@ class SkeGD(BudgetClassifier):
         seed: int = 0,
         random_state: int | RandomState | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1304,6 +1444,7 @@ class SkeGD(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...
 
@@ -1315,7 +1456,7 @@ class Stoptron(BudgetClassifier):
         *,
         budget: int = 100,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1325,6 +1466,7 @@ class Stoptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         averaged: bool = False,
         probabilities: bool = False,
     ) -> None: ...
@@ -1339,7 +1481,7 @@ class TighterPerceptron(BudgetClassifier):
         beta: float = 0.0,
         validation: Literal["cache", "all"] = "cache",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | None = None,
+        gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
         degree: int = 3,
         coef0: float = 1.0,
@@ -1349,5 +1491,6 @@ class TighterPerceptron(BudgetClassifier):
         base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
         tie: Literal["mistake", "positive"] = "mistake",
         dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
         probabilities: bool = False,
     ) -> None: ...

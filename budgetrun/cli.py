@@ -145,9 +145,9 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 )
 @click.option(
     "--missing",
-    type=click.Choice(["refuse", "skip", "zero"]),
-    default="refuse",
-    help="What to do with a row that lacks a value.",
+    type=click.Choice(["fill", "refuse", "skip", "zero"]),
+    default="fill",
+    help="Missing values: the mean so far, or a category of its own; an error; leave the row out; or 0.",
 )
 @click.option("--classes", metavar="LABEL,...", help="All labels, where a pipe may not show them early.")
 @click.option("--metrics", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ...")
@@ -220,7 +220,10 @@ def report(results: Path) -> None:
 @click.argument("stream")
 @click.option("--label", metavar="COLUMN", help="Measure the error by this column: a name, a number, first or last.")
 @click.option(
-    "--missing", type=click.Choice(["refuse", "zero"]), default="refuse", help="What to do with missing values."
+    "--missing",
+    type=click.Choice(["fill", "refuse", "zero"]),
+    default="fill",
+    help="Missing values: as the stream that was learned has them, if it filled them; an error; or 0.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file, not to stdout.")
 def predict(model: Path, stream: str, label: str | None, missing: str, output: Path | None) -> None:

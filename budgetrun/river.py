@@ -23,6 +23,7 @@ except ImportError:
 from budgetrun import estimators, kernels
 from budgetrun.base import moved
 from budgetrun.base.problem import problem_with
+from budgetrun.data.content import clipped
 from budgetrun.estimators.base import alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration
@@ -73,6 +74,8 @@ class _Model:
         # The number of keys that have room, and a row of zeros.
         self._room = 0
         self._zeros = b""
+        # Of the rows so far: their number, and the sum of each column.
+        self._n_rows, self._sums = 0, np.zeros(0)
 
     def _code(self, y: Any) -> Any:
         """Return a label as the estimator takes it."""
@@ -99,15 +102,20 @@ class _Model:
         Parameters
         ----------
         x : dict
-            Finite numbers, by key.
+            Finite numbers, by key. With ``missing="fill"``, NaN and None are missing: they get the mean of the values
+            so far, where a missing key counts as 0, and the key ``(key, "is missing")`` is 1.
         y : bool, int, str or another hashable; for a regressor, a finite number
             The label.
         """
+        x = self._filled(x)
         row = None if self.estimator is None else self._row(x)
         if row is None or self._is_new(y):
             # Nothing changes if the example is refused.
             _check(x)
-        code = self._code(y)
+        self._learn_row(x, row, self._code(y))
+
+    def _learn_row(self, x: dict[Any, Any], row: Any, code: Any) -> None:
+        """Learn from an example, as an array if its keys have columns already."""
         if row is None:
             self._admit(x)
             row = self._row(x)
@@ -123,12 +131,17 @@ class _Model:
 
         If an entry is not a finite number or a label not allowed, nothing changes.
         """
-        table = _numbers(X)
+        table = _numbers(X, self._fills)
         if len(table) != len(y):
             raise ValueError(f"X has {len(table)} rows, but y has {len(y)} labels")
         if not len(table):
             return
         codes = self._codes_of(y)
+        if np.isnan(table).any():
+            for values, code in zip(table.tolist(), codes, strict=True):
+                x = self._filled(dict(zip(X.columns, values, strict=True)))
+                self._learn_row(x, None, code)
+            return
         self._admit(X.columns)
         rows = self._rows(X.columns, table)
         for row, code in zip(rows, codes, strict=True):
@@ -138,6 +151,9 @@ class _Model:
 
     def _new_estimator(self) -> Any:
         made = self._made(**{name: getattr(self, name) for name in inspect.signature(self._made).parameters})
+        if self._fills:
+            # Examples are filled before they become rows.
+            made.missing = "refuse"
         for one in made._candidates():
             if one.kernel in _BY_PLACE:
                 raise ValueError(
@@ -158,14 +174,33 @@ class _Model:
             if not hasattr(self.estimator, "_group"):
                 self._begin()
             raise
+        self._n_rows += 1
+        self._sums += row
+
+    @property
+    def _fills(self) -> bool:
+        return getattr(self, "missing", "refuse") == "fill"
+
+    def _filled(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """Return an example without missing values, if these are filled."""
+        if not (self._fills and isinstance(x, dict)) or _are_numbers(x):
+            return x
+        lost = [key for key, value in x.items() if value is None or value is pd.NA or _is_nan(value)]
+        if not lost:
+            return x
+        n = max(1, self._n_rows)
+        means = {key: self._sums[self.column_of[key]] / n if key in self.column_of else 0.0 for key in lost}
+        return x | means | {(key, "is missing"): 1.0 for key in lost}
 
     @alone
     def _score_of(self, x: dict[Any, Any]) -> Any:
         """Return f(x), or the scores of all classes."""
         if self.estimator is None:
             return self._before()
+        x = self._filled(x)
         row = self._row(x)
         if row is None:
+            _check(x)
             row = self._row(x, self._places(x))
         try:
             return getattr(self.estimator, self._scored[0])(row)
@@ -175,7 +210,9 @@ class _Model:
 
     @alone
     def _scores_of(self, X: pd.DataFrame) -> np.ndarray:
-        table = _numbers(X)
+        table = _numbers(X, self._fills)
+        if np.isnan(table).any():
+            return np.array([self._score_of(dict(zip(X.columns, row, strict=True))) for row in table.tolist()])
         if self.estimator is None or not len(table):
             return np.zeros((len(table), *np.shape(self._before())))
         scores: np.ndarray = getattr(self.estimator, self._scored[1])(self._rows(X.columns, table))
@@ -191,7 +228,7 @@ class _Model:
                 row[columns[key]] = value
         except KeyError:
             return None
-        except (TypeError, OverflowError):
+        except (TypeError, AttributeError, OverflowError):
             _check(x)
             raise
         return np.frombuffer(row)
@@ -229,15 +266,16 @@ class _Model:
         """Return the keys on which predictions depend: those of held examples."""
         if self.estimator is None:
             return []
-        used = self.estimator._group.features_in_use()
+        used = self.estimator._features_in_use()
         return [key for key, j in self.column_of.items() if used[j]]
 
     def _embed(self, keys: list[Any], width: int) -> None:
         """Move the columns of these keys to the front, and make ``width`` columns of them and zeros."""
         if self.estimator is not None:
-            self.estimator._group.rearrange([self.column_of[key] for key in keys], width)
-            self.estimator.n_features_in_ = width
-        self._zeros = bytes(8 * width)
+            self.estimator._rearrange([self.column_of[key] for key in keys], width)
+        self._zeros, sums = bytes(8 * width), self._sums
+        self._sums = np.zeros(width)
+        self._sums[: len(keys)] = [sums[self.column_of[key]] for key in keys]
         self.column_of = {key: j for j, key in enumerate(keys)}
 
 
@@ -317,15 +355,19 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
             return code
         label = label.item() if isinstance(label, np.generic) else label
         if label is None or label != label:
-            raise ValueError(f"the label is missing: {label!r}")
+            raise ValueError(f"the label is missing: {_shown(label)}")
         if len(self._codes) == self._n_classes:
-            known = ", ".join(map(repr, self._codes))
+            known = ", ".join(map(_shown, self._codes))
             raise ValueError(
-                f"the label {label!r} is not among the classes {known}: give all of them in classes, or use "
+                f"the label {_shown(label)} is not among the classes {known}: give all of them in classes, or use "
                 "multiclass.OneVsRestClassifier(model)"
             )
         free = [code for code in (0, 1) if code not in self.labels]
-        new = {0: False, 1: True} if isinstance(label, bool) else {free[-1 if label == 1 else 0]: label}
+        new = (
+            {0: False, 1: True}
+            if isinstance(label, bool) and not self.labels
+            else {free[-1 if label == 1 else 0]: label}
+        )
         self.labels |= new
         self._codes |= {label: code for code, label in new.items()}
         return self._codes[label]
@@ -365,34 +407,57 @@ class BudgetRegressor(_Model, base.MiniBatchRegressor):
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number):
-            raise ValueError(f"the label must be a finite number, got {y!r}")
+            raise ValueError(f"the label must be a finite number, got {_shown(y)}")
         return number
 
 
+def _are_numbers(x: dict[Any, Any]) -> bool:
+    """Return True if no value is missing, decided fast; False if one may be."""
+    try:
+        total = math.fsum(x.values())
+    except Exception:
+        return False
+    return total == total
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and value != value
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message, shortened if it is long; Python refuses to write integers of many digits."""
+    is_long = type(value) is int and value.bit_length() > 4096
+    return f"an integer of {value.bit_length():,} bits" if is_long else clipped(repr(value), 60)
+
+
 def _check(x: dict[Any, Any]) -> None:
-    """Raise a `ValueError` for the first entry that is not a finite number, if there is one."""
+    """Raise a `ValueError` for the first entry that is not a finite number, if there is one, or if it is not a dict."""
+    if not isinstance(x, dict):
+        raise ValueError(f"an example must be a dict of numbers, got {type(x).__name__}")
     for key, value in x.items():
         if isinstance(value, str):
-            raise ValueError(f"feature {key!r} is the text {value!r}: use preprocessing.OneHotEncoder() | model")
+            raise ValueError(
+                f"feature {_shown(key)} is the text {_shown(value)}: use preprocessing.OneHotEncoder() | model"
+            )
         try:
             finite = math.isfinite(value)
         except (TypeError, OverflowError):
             finite = False
         if not finite:
-            raise ValueError(f"feature {key!r} must be a finite number, got {value!r}")
+            raise ValueError(f"feature {_shown(key)} must be a finite number, got {_shown(value)}")
 
 
-def _numbers(X: pd.DataFrame) -> np.ndarray:
-    """Return a table as an array; raise a `ValueError` if an entry is not a finite number."""
+def _numbers(X: pd.DataFrame, fills: bool) -> np.ndarray:
+    """Return a table as an array; raise a `ValueError` if an entry is not a finite number, or missing if it fills."""
     if not X.columns.is_unique:
         raise ValueError(f"two columns are named {X.columns[X.columns.duplicated()][0]!r}: give each a name of its own")
     for key, kind in X.dtypes.items():
         is_complex = pd.api.types.is_complex_dtype(kind)
         if is_complex or not pd.api.types.is_numeric_dtype(kind):
             _check({key: X[key].iloc[0]} if len(X) and not is_complex else {})
-            raise ValueError(f"feature {key!r} must be a column of numbers, got the dtype {kind}")
+            raise ValueError(f"feature {_shown(key)} must be a column of numbers, got the dtype {kind}")
     table: np.ndarray = X.to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = np.argwhere(~np.isfinite(table))
+    wrong = np.argwhere(np.isinf(table) if fills else ~np.isfinite(table))
     if len(wrong):
         i, j = wrong[0]
         what = f"row {i}, feature {X.columns[j]!r}: must be a finite number, got {table[i, j]}"

@@ -180,6 +180,7 @@ def test_list_shows_what_an_algorithm_or_a_kernel_takes(command):
     assert command("list", "algorithms")[1].splitlines()[-1].startswith("NAME(one_vs_rest) ")
     assert "  Paper: Crammer, Kandola & Singer (2004)" in out
     assert "\nmpu [solver] " in command("list", "algorithms")[1]
+    assert "bsgd(merging) [multiclass]\n" in command("list", "algorithms", "bsgd(merging)")[1]
     assert command("list", "algorithms", "forgetron(basic)")[1] in command("list", "algorithms", "forgetron")[1]
     assert "gamma: a number > 0; default none. auto is" in command("list", "kernels", "gaussian")[1]
     for what, name, said in (

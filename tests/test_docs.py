@@ -1,14 +1,19 @@
-"""What the pages show works: Python runs, configs are valid, commands and links exist."""
+"""What the pages show works: Python runs, configs are valid, commands and links exist; the website and the tutorial."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
 import numpy as np
 import pytest
+import tutorial
 import yaml
 
+import budgetrun
 from budgetrun import config
 from budgetrun.cli import main
 
@@ -96,3 +101,24 @@ def test_quoted_messages_exist():
         found = [pieces for pieces in near if re.search(".*".join(map(re.escape, pieces)), quote, re.DOTALL)]
         # Most of a message is one text of the package; the rest is the place, or what was typed.
         assert max((sum(map(len, pieces)) for pieces in found), default=0) > len(quote) / 5, quote
+
+
+def test_the_site_builds(tmp_path):
+    for package in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(package)
+    command = [sys.executable, "-m", "sphinx", "-qW", "--keep-going", "-d", tmp_path / "doctrees"]
+    environment = {**os.environ, "PYTHONPATH": str(TOP)}
+    command += [TOP / "docs", tmp_path / "site"]
+    built = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert (built.returncode, built.stderr) == (0, "")
+    assert (tmp_path / "site" / "reference" / "Forgetron.html").is_file()
+    assert (tmp_path / "site" / "results" / "index.html").is_file()
+
+
+def test_tutorial_shows_what_its_commands_print(tmp_path, monkeypatch):
+    if "run" not in main.commands or not hasattr(budgetrun, "load"):
+        pytest.skip("needs `budgetrun run` and `budgetrun.load`")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    page = tutorial.PAGE.read_text(encoding="utf-8")
+    assert tutorial.played(page) == page, "type: python scripts/pages/tutorial.py"

@@ -28,13 +28,8 @@ LAYERS = (
 DEPTH = {room: depth for depth, layer in enumerate(LAYERS) for room in layer}
 SEPARATE = {"cli", "estimators"}
 FOR_ESTIMATORS = {"estimators", "learners", "play", "engine", "state", "config.problems", "kernels", "base"}
-FOR_ESTIMATORS |= {"data.tables", "data.tables.columns"}
+FOR_ESTIMATORS |= {"data.tables", "data.tables.columns", "data.scaling"}
 MOST_AT_THE_TOP = 20
-
-# What is still to be put right; a test fails as well if something here is no longer needed.
-UPWARD: set[tuple[str, str]] = set()
-CIRCLES: set[frozenset[str]] = set()
-NAMED: set[tuple[str, str]] = set()
 
 
 @cache
@@ -83,7 +78,7 @@ def test_imports_point_down():
             aside = room == "estimators" and not {other, there} & FOR_ESTIMATORS
             if DEPTH[there] < DEPTH[room] or beside or aside:
                 upward.add((name, other))
-    assert upward == UPWARD
+    assert upward == set()
 
 
 def test_imports_make_no_cycle():
@@ -93,7 +88,7 @@ def test_imports_make_no_cycle():
             if between in reached[name]:
                 reached[name] |= reached[between]
     circles = {frozenset(b for b in reached[a] if a in reached[b]) for a in reached if a in reached[a]}
-    assert circles == CIRCLES
+    assert circles == set()
 
 
 def test_imports_by_text_count():
@@ -130,7 +125,8 @@ def literals(tree: ast.Module) -> list[str]:
 
 
 def test_algorithms_are_named_in_their_own_files_only():
-    names = {*learners.registry(), *learners.registry("multiclass"), *solvers.registry()}
+    # `auto` is also what options are called that are chosen by the program.
+    names = {*learners.registry(), *learners.registry("multiclass"), *solvers.registry()} - {"auto"}
     assert {"perceptron", "projectron++", "mpu"} <= names
     one = re.compile(r"(?<![\w+])(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")(?![\w+])")
     named = {
@@ -140,4 +136,4 @@ def test_algorithms_are_named_in_their_own_files_only():
         for text in literals(tree)
         for found in one.findall(text)
     }
-    assert named == NAMED
+    assert named == set()

@@ -46,6 +46,8 @@ PositiveShare = Annotated[float, Field(gt=0, le=1), InRange]
 ProperShare = Annotated[float, Field(gt=0, lt=1), InRange]
 # The widths of several kernels, each by a factor of the gamma of one Gaussian kernel.
 Factors = Annotated[tuple[Positive, ...], Field(min_length=1)]
+# Values of parameters that learners require, where a user names none: starting points, to be chosen for the data.
+STARTING = {"eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 
 # -- formulas and conditions -------------------------------------------------------------------------------------------
 

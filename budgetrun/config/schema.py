@@ -129,8 +129,8 @@ class DatasetSpec(_Spec):
     optional: bool = False  # skip the runs of this dataset, without an error, if its files are missing
     # The column of the labels in a file of the user: ``first``, ``last``, a name, or a number from 1.
     label_column: Text | int = "first"
-    # For missing values in a file of the user: an error, leave the row out, or read 0.
-    missing: Literal["refuse", "skip", "zero"] = "refuse"
+    # For missing values in a file of the user: an error, leave the row out, read 0, or fill them.
+    missing: Literal["refuse", "skip", "zero", "fill"] = "refuse"
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
     typed_path: str | None = Field(default=None, exclude=True)
     typed_test_path: str | None = Field(default=None, exclude=True)
@@ -364,6 +364,7 @@ class TableSpec(_Spec):
     # The same in published standard deviations, for numbers published with one.
     tolerance_sd: Positive | None = None
     aliases: dict[str, str] = {}  # label or dataset -> the label or dataset in ``expected`` to compare it with
+    as_written: tuple[Text, ...] = ()  # those among them that follow the paper's text, where the others do not
     published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
 
     @model_validator(mode="before")

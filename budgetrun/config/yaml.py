@@ -184,8 +184,16 @@ _TOO_DEEP = f"is nested more than {MOST_LEVELS} levels deep"
 _TOO_LONG = f"has more than {MOST_BYTES:,} characters, those of an alias counted each time that it is used"
 
 
+class Plain(yaml.SafeDumper):
+    """Writes no aliases, and in quotes what would be read here as another type than text, such as a name ``1e5``."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
 for _name, (_pattern, _first, _) in _SCALARS.items():
-    _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), _first)
+    for _user in (_Loader, Plain):
+        _user.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), _first)
 
 
 class _Builder:

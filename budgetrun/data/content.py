@@ -34,6 +34,7 @@ DECOMPRESS: dict[str, Callable[[], Any]] = {
     ".bz2": bz2.BZ2Decompressor,
     ".xz": _xz,
 }
+ZIP = ".zip"
 # Between and after streams, zero bytes may follow in multiples of this; formats that are not here allow none.
 _PADDING = {".gz": 1, ".xz": 4}
 _BROKEN = (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
@@ -82,9 +83,9 @@ def bare_name(name: str) -> str:
 
 
 def compression(name: str) -> str:
-    """Return the compression suffix of a file name: ``.gz``, ``.bz2``, ``.xz``, or empty for a plain file."""
+    """Return the compression suffix of a file name: ``.gz``, ``.bz2``, ``.xz``, ``.zip``, or empty for a plain file."""
     suffix = Path(name).suffix
-    return suffix if suffix in DECOMPRESS else ""
+    return suffix if suffix in DECOMPRESS or suffix == ZIP else ""
 
 
 def read_content(path: Path) -> bytes:
@@ -108,7 +109,10 @@ def pieces(path: Path) -> Iterator[bytes]:
     with _opened(path) as file:
         before = Stamp.of(path, file.fileno())
         try:
-            yield from _decompressed(file, path, suffix) if suffix else iter(lambda: file.read(PIECE_BYTES), b"")
+            if suffix == ZIP:
+                yield from _member(file, path)
+            else:
+                yield from _decompressed(file, path, suffix) if suffix else iter(lambda: file.read(PIECE_BYTES), b"")
         except OSError as error:
             raise _unreadable(path, error) from error
         if Stamp.of(path, file.fileno()) != before:
@@ -182,6 +186,23 @@ def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
         raise InputError(
             f"{shown_path(path)}: truncated or corrupt {suffix} file ({error}{after}); replace it with a whole copy"
         ) from error
+
+
+def _member(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the content of the only member of a .zip archive; what macOS adds does not count."""
+    from zipfile import BadZipFile, ZipFile
+
+    try:
+        with ZipFile(file) as archive:
+            names = [name for name in archive.namelist() if not name.startswith("__MACOSX/") and name[-1:] != "/"]
+            if len(names) != 1:
+                found = f"{len(names):,} files ({listed(names)})" if names else "no file"
+                raise InputError(f"{shown_path(path)}: holds {found}; unpack it, and give the path of one file")
+            with archive.open(names[0]) as member:
+                yield from iter(lambda: member.read(PIECE_BYTES), b"")
+    except (*_BROKEN, BadZipFile, RuntimeError, NotImplementedError) as error:
+        told = printable(" ".join(str(error).split())[:200])
+        raise InputError(f"{shown_path(path)}: cannot be unpacked ({told}); unpack it, and give that file") from error
 
 
 class Origin:
@@ -266,6 +287,24 @@ class File(Origin):
         self.unchanged()
         yield from pieces(self.path)
         self.unchanged()
+
+
+class Parts(Origin):
+    """Files that are one table; the bytes of all of them, one after the other."""
+
+    def __init__(self, paths: Sequence[Path], name: str) -> None:
+        self.files, self.name = [File(path) for path in paths], name
+
+    def unchanged(self) -> None:
+        for file in self.files:
+            file.unchanged()
+
+    def head(self, n_bytes: int) -> bytes:
+        return self.files[0].head(n_bytes)
+
+    def _read(self) -> Iterator[bytes]:
+        for file in self.files:
+            yield from file._read()
 
 
 class Pipe(Origin):

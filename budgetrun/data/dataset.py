@@ -205,7 +205,10 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    known: dict[str, Any] = {"notes": table.notes(), "encoding": {"columns": to_json(table.columns), "classes": None}}
+    known: dict[str, Any] = {
+        "notes": table.notes(),
+        "encoding": {"columns": to_json(table.columns), "classes": None, **table.means},
+    }
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 

@@ -202,6 +202,31 @@ class Running:
             raise OutOfRangeError("scale: the values are too large for 'running' in float64; use 'scale: none'")
 
 
+class Means:
+    """Running means of columns, which take the place of missing values: those of the rows before."""
+
+    def __init__(self, n_columns: int, learns: bool = True) -> None:
+        self.learns = learns
+        self.totals, self.counts = np.zeros(n_columns), np.zeros(n_columns)
+
+    def fill(self, values: Dense, learn: bool = True) -> NDArray[np.bool_]:
+        """Fill rows of shape (n, n_columns) in place; return which values were missing."""
+        lost: NDArray[np.bool_] = np.isnan(values)
+        if not (self.learns and learn):
+            values[lost] = np.broadcast_to(self.totals / np.maximum(self.counts, 1), values.shape)[lost]
+            return lost
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals = np.cumsum(np.vstack([self.totals, np.where(lost, 0.0, values)]), axis=0)
+            counts = np.cumsum(np.vstack([self.counts, ~lost]), axis=0)
+            values[lost] = (totals / np.maximum(counts, 1))[:-1][lost]
+        self.totals, self.counts = totals[-1], counts[-1]
+        return lost
+
+    def learn(self, row: Dense) -> None:
+        """Count a row without missing values, shape (n_columns,)."""
+        self.totals, self.counts = self.totals + row, self.counts + 1
+
+
 def _scale_dense(X: Dense, n_rows: int, mean: Dense, squares: Dense, learn: bool) -> None:
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):

@@ -23,16 +23,13 @@ from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted,
 from budgetrun.data.scaling import scaled
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import check_exact
-from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, floats, stored
+from budgetrun.kernels.kinds import DENSE_FEATURES, IntegerRows, Rows, stored
+from budgetrun.kernels.width import median_gamma
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
 # The most classes that are named.
 _MOST_LISTED = 20
-# The rounds that decide, and how many times each is compared with another one.
-ROUNDS, PAIRS_PER_ROUND = 1000, 50
-# The range of a kernel's parameters.
-_LEAST, _MOST = 1e-100, 1e100
 # The purposes of random numbers; each has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
 
@@ -407,37 +404,6 @@ def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str
     more = [f"and {len(counts) - _MOST_LISTED:,} more"] if len(counts) > _MOST_LISTED else []
     n_classes = "1 class" if len(counts) == 1 else f"{len(counts):,} classes"
     return f"{size}; {n_classes}: {', '.join([*shown, *more])}"
-
-
-def median_gamma(X: Rows) -> float:
-    """Return 1 / median of ||a - b||^2 over pairs of the first examples, to three significant digits.
-
-    With n of the first `ROUNDS` examples, example i is compared with i + s (modulo n) for at most `PAIRS_PER_ROUND`
-    shifts s, evenly spaced from 1 to n / 2. With n <= 101, these are all pairs. Pairs of equal examples do not count.
-    The digits that are dropped are those that might differ between machines.
-
-    X, shape (n, d), has the examples in the order of the rounds, scaled as learners see them. A ValueError says that
-    all of the first ones are equal, or so far apart or close together that no kernel has such a gamma.
-    """
-    first = floats(X[:ROUNDS])
-    n = first.shape[0]
-    found = []
-    for shift in np.unique(np.linspace(1, n // 2, PAIRS_PER_ROUND).astype(int)) if n > 1 else ():
-        # Half of the examples, where the other half gives the same pairs.
-        here = np.arange(n // 2 if 2 * shift == n else n)
-        difference = first[here] - first[(here + shift) % n]
-        with np.errstate(over="ignore"):
-            squares = difference * difference
-            found.append(np.asarray(squares.sum(axis=1)).ravel())
-    distances = np.concatenate([np.zeros(0), *found])
-    distances = distances[distances > 0]
-    if not len(distances):
-        what = f"the first {n:,} examples are all equal" if n > 1 else "there is only one example"
-        raise ValueError(f"{what}, so they have no distances; give gamma as a number")
-    median = float(np.median(distances))
-    if not _LEAST < 1 / median < _MOST:
-        raise ValueError(f"the median of ||a - b||^2 is {median:g}; scale the examples, or give gamma as a number")
-    return float(f"{1 / median:.3g}")
 
 
 def auto_gamma(dataset: DatasetSpec, seed: int, data_dir: Path | None, sha256: str) -> float:

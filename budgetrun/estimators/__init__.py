@@ -86,8 +86,12 @@ random_state : int >= 0, numpy.random.RandomState or None
 _OF_ALL = """
 kernel : {"gaussian", "linear", "polynomial", "multitask"}
     The kernel; "gaussian" by default.
-gamma : float > 0, or None
-    Parameter of the gaussian kernel, exp(-gamma ||a - b||^2), and of the polynomial kernel; None means 1.
+gamma : float > 0, "auto", "scale" or None
+    Parameter of the gaussian kernel, exp(-gamma ||a - b||^2), and of the polynomial kernel; None means 1. "auto", the
+    default, is 1 / the median of ||a - b||^2 over pairs of the first 1,000 rows ("scale": 1 / (d Var(X)) of these, as
+    in SVC). Until there are so many, it is found again from the rows so far when their number has doubled, and they
+    are played again: at any time the model is that of the rows so far with one gamma, `gamma_`. With other kernels
+    than the gaussian, "auto" means 1.
 sigma : float > 0, or None
     Alternative to gamma for the gaussian kernel: gamma = 1 / (2 sigma^2).
 degree : int, >= 1
@@ -110,6 +114,10 @@ tie : {"mistake", "positive"}
     With more than two classes only "mistake" is possible.
 """
 _DTYPE = """
+missing : {"fill", "refuse"}
+    Missing values, NaN or None, of dense rows: the mean of the column's values in the rows before, with one more
+    feature per column that tells whether the value was missing; or an error. `support_set_` has these features last,
+    once a value was missing.
 dtype : {"float64", "float32"}
     Type of kernel values and scores.
 """

@@ -3,28 +3,32 @@
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
+import scipy.sparse as sp
 
 from budgetrun import kernels
-from budgetrun.base.params import Seed
+from budgetrun.base.params import STARTING, Seed
 from budgetrun.base.problem import problem_of, problem_with
 from budgetrun.base.registry import parameters
 from budgetrun.config.problems import ValueType
+from budgetrun.kernels.width import median_gamma
 from budgetrun.learners import Learner
 from budgetrun.learners.hierarchy import parse
 
 # Learners by variant; None if the name has only one.
 Variants: TypeAlias = dict[str | None, type[Any]]
 
-_OF_ALL = {"kernel": "gaussian", "gamma": None, "sigma": None, "degree": 3, "coef0": 1.0}
+_OF_ALL = {"kernel": "gaussian", "gamma": "auto", "sigma": None, "degree": 3, "coef0": 1.0}
 _OF_ALL |= {"products": None, "n_tasks": None, "b": 1.0, "base": "gaussian", "tie": "mistake", "dtype": "float64"}
+_OF_ALL |= {"missing": "fill"}
 # Defaults of parameters that learners require, because every class can be constructed without arguments.
-DEFAULTS = {"budget": 100, "eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
+DEFAULTS = {"budget": 100, **STARTING}
 # The allowed values of the arguments that all classifiers share.
 _CHOICES: dict[str, tuple[Any, ...]] = {"tie": ("mistake", "positive"), "dtype": ("float64", "float32")}
 _CHOICES |= {"averaged": (False, True), "probabilities": (False, True), "products": (None, "blas")}
+_CHOICES |= {"missing": ("fill", "refuse")}
 
 
 def class_name(name: str, variants: Variants) -> str:
@@ -94,6 +98,29 @@ def group_options(
     return _kernel(given), known[variant](**chosen), options
 
 
+def finds_gamma(given: dict[str, Any]) -> bool:
+    """Return whether gamma is found from the first rows, for these arguments of a classifier."""
+    of_kernel = {"auto": ("gaussian",), "scale": ("gaussian", "polynomial")}
+    gamma = given.get("gamma")
+    return isinstance(gamma, str) and given.get("sigma") is None and given["kernel"] in of_kernel.get(gamma, ())
+
+
+def found_gamma(how: str, X: Any) -> float:
+    """Return the gamma that ``auto`` or ``scale`` stands for on rows of shape (n, d); 1 if it has no finite value.
+
+    ``auto`` is the median heuristic of `budgetrun run`, ``scale`` is that of scikit-learn's SVC: 1 / (d Var(X)).
+    """
+    if how == "scale":
+        mean = X.mean()
+        variance = float(X.multiply(X).mean() - mean**2 if sp.issparse(X) else X.var())
+        gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return gamma if 1e-100 <= gamma <= 1e100 else 1.0
+    try:
+        return median_gamma(X)
+    except ValueError:
+        return 1.0
+
+
 def check_choices(given: dict[str, Any]) -> None:
     """Raise a ValueError if one of the arguments that classifiers share has a value that is not allowed."""
     for name, allowed in _CHOICES.items():
@@ -139,6 +166,8 @@ def _kernel(given: dict[str, Any]) -> kernels.Kernel:
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
     kernel = known[given["kernel"]]
     wanted = kernel.parameters_with(given)
+    if given["gamma"] == "auto":
+        given = given | {"gamma": None}
     chosen = _checked({name: given[name] for name in wanted if given[name] is not None}, wanted)
     if given["products"] is not None and "products" not in wanted:
         sentence = f"products is not a parameter of the {kernel.name} kernel: leave it out"
@@ -161,11 +190,19 @@ def check_value(name: str, value: Any, annotation: Any) -> None:
 def _checked(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return the chosen values, if the wanted parameters allow them and each without a default is there."""
     for name, value in chosen.items():
+        if isinstance(value, float) and value.is_integer() and _is_count(wanted[name].annotation):
+            chosen[name] = value = int(value)
         check_value(name, value, wanted[name].annotation)
     for name, parameter in wanted.items():
         if name not in chosen and parameter.default is parameter.empty:
             raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
     return chosen
+
+
+def _is_count(annotation: Any) -> bool:
+    """Return whether an annotation is that of an integer, or of one or None."""
+    kinds = [kind for one in (annotation, *get_args(annotation)) for kind in (one, *get_args(one))]
+    return int in kinds and float not in kinds
 
 
 def _by_position(hierarchy: str, classes: np.ndarray) -> str:

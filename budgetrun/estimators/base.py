@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable
+from copy import copy
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,8 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
 from budgetrun.base.problem import problem_with
+from budgetrun.data.scaling import Means
 from budgetrun.engine import Group, score
-from budgetrun.estimators.arguments import Variants, group_options
+from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
+from budgetrun.kernels.width import ROUNDS
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
 
@@ -24,6 +27,10 @@ from budgetrun.state import save_state
 _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
+# What a first pass may add besides.
+_LATER = ("_early", "gamma_", "_means", "_wide")
+# The rounds that gamma is found from, as in `budgetrun run`.
+_EARLY = ROUNDS
 # Rounds that the engine is given at a time: it cuts them into blocks.
 _ROUNDS = 16384
 # The threads that use models, by the ids of these.
@@ -85,6 +92,12 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _numeric = False
     # The map from scores to probabilities, if requested.
     _calibration: Calibration | None = None
+    # The first rows with their labels, until gamma is fixed; and gamma, if it was found from them.
+    _early: list[tuple[Any, np.ndarray]] | None = None
+    gamma_: float
+    # The means that missing values get; once one was missing, examples have a second feature for each column.
+    _means: Means | None = None
+    _wide = False
 
     @alone
     def fit(self, X: Any, y: Any, **refused: Any) -> Any:
@@ -145,7 +158,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @_one_thread
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "_group")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        self._refuse_dicts(X)
+        finite = self._finite(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite)
+        X = self._filled(X, learn=False)
         pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
         return np.concatenate([self._scores_of(piece) for piece in pieces])
 
@@ -181,6 +197,11 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return self._member.hypothesis.coef.copy()
 
     @property
+    def members_(self) -> list[dict[str, Any]]:
+        members: list[dict[str, Any]] = self._member.hypothesis.members
+        return members
+
+    @property
     def n_rounds_(self) -> int:
         check_is_fitted(self, "_group")
         return int(self._group.rounds)
@@ -205,7 +226,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse, tags.input_tags.allow_nan = True, self._fills
         return tags
 
     @property
@@ -220,12 +241,15 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if label is None or x.dtype.kind not in _NUMBERS:
             return False
         try:
-            score = self._group.feed_one(x, label)
+            short = self._early is None and not self._wide
+            score = self._group.feed_one(x, label) if short else None
         except Exception:
             self._forget()
             raise
         if score is None:
             return self._fits(x) and self._play(x[None].astype(np.float64), np.array([label]))
+        if self._means is not None:
+            self._means.learn(x)
         if self._calibration is not None:
             # Rounded as those of blocks are.
             self._calibration.learn(float(self._group.pool.dtype.type(score)), int(label > 0))
@@ -251,26 +275,28 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return f(x), or the scores of all classes, of an example of shape (d,); None if it has to be validated."""
         if not self.__dict__.get("_labels") or x.dtype.kind not in _NUMBERS:
             return None
-        score = None if getattr(self, "averaged", False) else self._group.score_one(x)
+        score = None if getattr(self, "averaged", False) or self._wide else self._group.score_one(x)
         if score is None and self._fits(x):
             with _blas().limit(limits=1):
-                return self._scores_of(x[None].astype(np.float64))[0]
+                return self._scores_of(self._filled(x[None].astype(np.float64), learn=False))[0]
         return score
 
     @alone
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
         first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
+        self._refuse_dicts(X)
         try:
             given = {"accept_sparse": "csr", "dtype": np.float64, "reset": first, "y_numeric": self._numeric}
-            X, y = validate_data(self, X, y, **given)
+            X, y = validate_data(self, X, y, **given, ensure_all_finite=self._finite(X))
             if first:
                 found = self._found_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
-                self._group = self._started(found)
-                self._calibration = Calibration() if self._in_force.get("probabilities") else None
+                self._early = [] if self._finds_gamma() else None
+                self._begin(found)
                 # The engine keeps rows in the form of the first ones.
                 self._sparse = sp.issparse(X)
+                self._means = Means(X.shape[1]) if self._fills and not self._sparse else None
             labels = self._encoded(y, found if first else None, classes)
         except Exception:
             # What is refused changes nothing.
@@ -280,8 +306,42 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._play(X, labels, first)
         return self
 
-    @_one_thread
     def _play(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
+        """Play rounds, with missing values filled; return True."""
+        means = copy(self._means)
+        try:
+            return self._play_early(self._filled(X), labels, first)
+        except Exception:
+            if hasattr(self, "_group"):
+                self._means = means
+            raise
+
+    def _play_early(self, X: Any, labels: np.ndarray, first: bool) -> bool:
+        """Play rounds; while gamma is not fixed, all of them again whenever their number has doubled."""
+        if self._early is None:
+            return self._play_rounds(X, labels, first)
+        before, early = self.__dict__.copy(), [*self._early, (_in_form(X, self._sparse), labels)]
+        n = sum(len(y) for _, y in early)
+        at = _EARLY if n >= _EARLY else 1 << (n.bit_length() - 1)
+        replays = at > self._group.rounds
+        try:
+            if replays:
+                rows = [x for x, _ in early]
+                X = sp.vstack(rows, format="csr") if self._sparse else np.concatenate(rows)
+                labels = np.concatenate([y for _, y in early])
+                self.gamma_ = found_gamma(self._rule_of_gamma(), X[:at])
+                early = [(X, labels)]
+                self._begin(getattr(self, "classes_", np.empty(0)))
+            self._early = early if at < _EARLY else None
+            return self._play_rounds(X, labels, first or replays)
+        except Exception:
+            # What was learned before is as it was, unless its own group was fed.
+            if not first and (replays or hasattr(self, "_group")):
+                self.__dict__.update(before)
+            raise
+
+    @_one_thread
+    def _play_rounds(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
         """Play rounds on the engine's general path; return True."""
         most, before = self._rounds_per_call(), self._group.rounds
         try:
@@ -299,9 +359,74 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the estimators that `fit` will run, not fitted."""
         return [self]
 
+    def _begin(self, found: Any) -> None:
+        """Begin a stream with these classes."""
+        self._group = self._started(found)
+        self._calibration = Calibration() if self._in_force.get("probabilities") else None
+
+    def _refuse_dicts(self, X: Any) -> None:
+        """Raise a ValueError if rows are dicts, as river has them."""
+        first = X if isinstance(X, dict) else next(iter(np.ravel(X)), None) if _holds_objects(X) else None
+        if isinstance(first, dict):
+            name = type(self).__name__
+            raise ValueError(f"budgetrun.{name} takes arrays, not dicts; for dicts use budgetrun.river.{name}")
+
+    @property
+    def _fills(self) -> bool:
+        return getattr(self, "missing", "refuse") == "fill"
+
+    def _finite(self, X: Any) -> bool | str:
+        """Return what scikit-learn is to check of values."""
+        fills = self._means is not None if hasattr(self, "_group") else self._fills
+        return "allow-nan" if fills and not sp.issparse(X) else True
+
+    def _filled(self, X: Any, learn: bool = True) -> Any:
+        """Return rows without missing values, and once one was missing with the features that tell of them."""
+        if self._means is None or sp.issparse(X):
+            return X
+        X = X.copy()
+        lost = self._means.fill(X, learn)
+        if learn and not self._wide and lost.any():
+            self._wide, d = True, X.shape[1]
+            if self._group.rounds:
+                self._group.rearrange(range(d), 2 * d)
+            self._early = self._early and [(np.hstack([x, np.zeros_like(x)]), y) for x, y in self._early]
+        return np.hstack([X, lost]) if self._wide else X
+
+    def _finds_gamma(self) -> bool:
+        return finds_gamma(self._in_force)
+
+    def _rule_of_gamma(self) -> str:
+        return str(self._in_force["gamma"])
+
+    def _with_gamma(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments with the gamma that was found from the first rows, if they leave it open."""
+        return given | {"gamma": getattr(self, "gamma_", 1.0)} if finds_gamma(given) else given
+
+    def _features_in_use(self) -> np.ndarray:
+        """Return which features predictions depend on, or will depend on when gamma is fixed; shape (d,) of bool."""
+        used: np.ndarray = self._group.features_in_use()
+        for X, _ in self._early or ():
+            used = used | (X != 0).any(axis=0)
+        return used
+
+    def _rearrange(self, features: list[int], n_features: int) -> None:
+        """Change the features, as `budgetrun.engine.Group.rearrange` does."""
+        self._group.rearrange(features, n_features)
+        self.n_features_in_ = n_features
+        if self._early is not None:
+            moved = [(np.zeros((len(X), n_features)), X[:, features], y) for X, y in self._early]
+            for new, X, _ in moved:
+                new[:, : len(features)] = X
+            self._early = [(new, y) for new, _, y in moved]
+
     def _started(self, found: Any) -> Any:
         """Return what plays the rounds of a stream with these classes."""
-        kernel, learner, options = group_options(self._in_force, self._learners, self._several, found)
+        given = self._with_gamma(self._in_force)
+        if hasattr(self, "_group") and given.get("random_state") is not None and hasattr(self._member.learner, "seed"):
+            # A RandomState is drawn from once.
+            given |= {"random_state": None, "seed": self.seed_}
+        kernel, learner, options = group_options(given, self._learners, self._several, found)
         return Group(kernel, [learner], **options)
 
     def _fed(self, rows: Any, labels: np.ndarray) -> None:
@@ -324,7 +449,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return 1 if self._predicts_first else _ROUNDS
 
     def _forget(self) -> None:
-        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration"):
+        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", *_LATER):
             self.__dict__.pop(name, None)
 
     def _check_in_force(self) -> None:
@@ -509,6 +634,10 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 def _is_row(X: Any) -> bool:
     """Return whether this is an array of one row."""
     return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
+
+
+def _holds_objects(X: Any) -> bool:
+    return isinstance(X, list) or (isinstance(X, np.ndarray) and X.dtype == object)
 
 
 def _in_form(X: Any, sparse: bool) -> Any:

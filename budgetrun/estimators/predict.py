@@ -21,7 +21,7 @@ from budgetrun.state import load_state, using
 
 
 def predict_stream(
-    path: str | Path, source: str, *, label: str | None = None, missing: Any = "refuse", output: Path | None = None
+    path: str | Path, source: str, *, label: str | None = None, missing: Any = "fill", output: Path | None = None
 ) -> str:
     """Write the predictions and scores of a saved model, or of a learner of `budgetrun run`, as CSV.
 
@@ -37,8 +37,9 @@ def predict_stream(
         A file of any format, or ``-``.
     label : str or None
         The column of the labels, to measure the error; it is not a feature.
-    missing : 'refuse' or 'zero'
-        Treatment of missing values. Rows are not left out: each has its prediction.
+    missing : 'fill', 'refuse' or 'zero'
+        Treatment of missing values; 'fill' needs a model whose stream was filled, and refuses them otherwise. Rows are
+        not left out: each has its prediction.
     output : Path or None
         The file; None for standard output.
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from budgetrun.base.problem import VOTES_TIE
 from budgetrun.base.registry import parameters
-from budgetrun.estimators.arguments import check_choices, check_value, group_options
+from budgetrun.estimators.arguments import check_choices, check_value, finds_gamma, group_options
 from budgetrun.estimators.base import BudgetClassifier
 from budgetrun.play import selection
 
@@ -128,13 +128,23 @@ class SelectingClassifier(BudgetClassifier):
     def _started(self, found: np.ndarray) -> Any:
         check_choices({"probabilities": self.probabilities})
         self.candidates_ = self._candidates()
-        given = [(one.get_params(deep=False), one._learners, one._several, found) for one in self.candidates_]
+        of_each = [self._with_gamma(one.get_params(deep=False)) for one in self.candidates_]
+        given = [(own, one._learners, one._several, found) for own, one in zip(of_each, self.candidates_, strict=True)]
         kernels, learners, options = zip(*(group_options(*one) for one in given), strict=True)
         for name in ("tie", "dtype"):
             if len({own[name] for own in options}) > 1:
                 raise ValueError(f"{name} must be the same for all candidates")
         chosen = options[0] | {"n_classes": len(found)}
         return selection.Selection(self._rule(), list(zip(kernels, learners, strict=True)), **chosen)
+
+    def _finds_gamma(self) -> bool:
+        return any(finds_gamma(one.get_params(deep=False)) for one in self._candidates())
+
+    def _rule_of_gamma(self) -> str:
+        rules = {one.gamma for one in self._candidates() if finds_gamma(one.get_params(deep=False))}
+        if len(rules) > 1:
+            raise ValueError("gamma must be 'auto' or 'scale' for all candidates that leave it open")
+        return str(rules.pop())
 
     def _rule(self) -> selection.Rule:
         known = selection.registry()

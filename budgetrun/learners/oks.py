@@ -12,6 +12,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, compiling
 from budgetrun.learners.base import BinaryLearner, gaussian_rate
 from budgetrun.learners.raker import FACTORS
+from budgetrun.learners.steps import logistic_slope
 
 
 class OKS(BinaryLearner):
@@ -73,7 +74,7 @@ class OKS(BinaryLearner):
 
     def update(self, f: Drawn, y: int, score: float) -> None:
         p = self._p[f.chosen]
-        f.add(self.step * y * _slope(y * score) / p)
+        f.add(self.step * y * logistic_slope(y * score) / p)
         self._L[f.chosen] += float(np.logaddexp(0.0, -y * score)) / p
         least, K = min(self._L), len(self._L)
         weights = np.exp([-self.eta * (L - least) for L in self._L])
@@ -138,7 +139,7 @@ class IOKS(OKS):
     def update(self, f: Drawn, y: int, score: float) -> None:
         i = f.chosen
         p, largest = self._p[i], float(self._etas.max())
-        g = _slope(y * score) / p
+        g = logistic_slope(y * score) / p
         self._S[i] += g**2
         f.add(math.sqrt(0.5) * self.U / math.sqrt(1 + self._S[i]) * g * y)
         if f.norm_sq[i] > self.U**2:
@@ -151,12 +152,6 @@ class IOKS(OKS):
                 self._rho[j] = 2 / p
                 self._etas[j] *= self.growth
         f.chosen = self._draw()
-
-
-def _slope(margin: float) -> float:
-    """Return 1 / (1 + exp(margin)). numpy's exp has another last digit for some numbers, on which outcomes depend."""
-    small = math.exp(-abs(margin))
-    return (small if margin > 0 else 1.0) / (1 + small)
 
 
 def _moved(q: np.ndarray, eta: np.ndarray, i: int, loss: float) -> np.ndarray:

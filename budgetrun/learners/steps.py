@@ -37,5 +37,10 @@ def descent(hinge: bool, margin: float, unit: float, rounding: float) -> float:
     """
     if hinge:
         return 1.0 if margin <= (1 + rounding) * unit else 0.0
-    small = math.exp(-abs(margin) / unit) if unit > 0 else 1.0
-    return small / (1 + small) if margin > 0 else 1 / (1 + small)
+    return logistic_slope(margin / unit) if unit > 0 else 0.5
+
+
+def logistic_slope(margin: float) -> float:
+    """Return 1 / (1 + exp(margin)). numpy's exp has another last digit for some numbers, on which outcomes depend."""
+    small = math.exp(-abs(margin))
+    return (small if margin > 0 else 1.0) / (1 + small)

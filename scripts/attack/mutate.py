@@ -47,7 +47,7 @@ TOP = Path(__file__).resolve().parents[2]
 RECORD = TOP / "tests" / "mutation"
 # The tests that may kill a mutant, by the part of the package that it is in.
 TESTS = {
-    "__init__.py": "test_import.py test_stub.py",
+    "__init__.py": "test_import.py",
     "__main__.py": "test_cli.py test_import.py runner/test_interrupts.py",
     "base": "base config learners test_files.py test_state.py",
     "cli.py": "test_cli.py test_results.py runner/test_sweep.py",

@@ -65,12 +65,12 @@ KINDS = {
     "Explicit features": Kind(
         "The hypothesis is, becomes, or has in addition a weight vector over features: those of the examples, or "
         "others that approximate the kernel.",
-        frozenset({"features", "nystroem", "sketched", "absorbing"}),
+        frozenset({"features", "linear", "nystroem", "sketched", "absorbing"}),
     ),
     "Many kernels": Kind(
-        "One learner with several kernel widths, weighted or drawn by their losses so far. Rules of selection, below, "
-        "do so with any learners.",
-        frozenset({"mixture", "drawn"}),
+        "One learner with several kernel widths, weighted or drawn by their losses so far, or combined by a learner of "
+        "their scores ([auto](auto.md)). Rules of selection, below, do so with any learners.",
+        frozenset({"mixture", "drawn", "stacked"}),
     ),
 }
 

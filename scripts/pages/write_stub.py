@@ -37,10 +37,11 @@ __all__: list[str]
 SHARED: dict[str, Any] = {
     "random_state": "int | RandomState | None",
     "kernel": Literal[tuple(kernels.registry())],
-    "gamma": float | None,
+    "gamma": float | Literal["auto", "scale"] | None,
     "sigma": float | None,
     "degree": int,
     "coef0": float,
+    "missing": Literal["fill", "refuse"],
     "products": Literal["blas"] | None,
     "n_tasks": int | None,
     "b": float,

@@ -90,20 +90,6 @@ def test_every_loop_of_a_case_is_tested():
     assert {case.loop for case in cases.CASES.values()} == {loop for loop, *_ in LOOPS.values()}
 
 
-def test_rounding_matters_eventually():
-    X, (y,) = growth.made_stream(8000, 20, 1)
-    loop = partial(loops.self_tuned_forgetron, budget=30)
-    n_agreed = loops.agreed_rounds(loop, X, y, growth.GAMMA)
-    assert 1000 < n_agreed < 8000
-    assert loops.agreed_rounds(loop, X[:n_agreed], y[:n_agreed], growth.GAMMA) == n_agreed
-
-
-def test_different_mistakes_are_an_error():
-    sides.check_equal("here", [3, 4], [3, 4])
-    with pytest.raises(sides.DifferentMistakes, match=r"^here: mistakes of the engine \[3\], of the plain loop \[4\]$"):
-        sides.check_equal("here", [3], [4])
-
-
 @pytest.mark.parametrize("name", ["usps_perceptrons", "a9a_SelfTunedForgetron", "a9a_fogd"])
 def test_a_wrong_engine_is_noticed(name, tiny, monkeypatch):
     class Wrong(sides.Engine):

@@ -11,9 +11,7 @@ from cases import EXHAUSTIVE
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, dataset, list_cards, open_stream, stream_info, verify
 from budgetrun.data.dataset import load_card
-from budgetrun.data.scaling import scale_in_place
-from budgetrun.kernels import Gaussian, Polynomial
-from budgetrun.kernels.kinds import floats, held, stored
+from budgetrun.kernels.kinds import floats
 
 pytestmark = [
     pytest.mark.realdata,
@@ -108,27 +106,3 @@ def test_digits_as_ten_classes_with_a_test_part(name, sizes):
         assert codes.dtype == np.int16
         assert np.bincount(codes).tolist() == list(known.labels[part].values())
         np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)
-
-
-@pytest.mark.parametrize(("name", "kind", "dtype", "scale"), [
-    ("usps", "integers", np.int16, "unit_norm"),
-    ("mnist", "integers", np.uint8, "none"),
-    ("phishing", "bits", np.int8, "unit_norm"),
-    ("w8a", "bits", np.int8, "none"),
-    ("a9a", "bits", np.int8, "unit_norm"),
-    ("ijcnn1", "floats", np.float64, "none"),
-])  # fmt: skip
-def test_real_data_have_the_kind_that_their_card_says(name, kind, dtype, scale):
-    spec = DatasetSpec(name=name, scale=scale, task="multiclass")
-    assert stream_info(spec).kind == kind
-    X = open_stream(spec, 0, 0).X
-    assert stored(X).dtype == dtype
-    first = X[:300]
-    assert held(first).name == kind
-    unscaled = floats(open_stream(spec.model_copy(update={"scale": "none"}), 0, 0).X[:300])
-    scale_in_place(unscaled, scale, "")
-    found, expected = (X.toarray() if scipy.sparse.issparse(X) else X for X in (floats(first), unscaled))
-    np.testing.assert_allclose(found, expected, rtol=1e-15)
-    for kernel in (Gaussian(gamma=0.5 / np.square(expected).sum(axis=1).max()), Polynomial(degree=2)):
-        of_floats = kernel.between(np.hstack([expected, np.full((300, 1), 1e-30)]), np.pad(expected, ((0, 0), (0, 1))))
-        np.testing.assert_allclose(kernel.between(first, first), of_floats, rtol=1e-12)

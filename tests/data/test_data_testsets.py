@@ -248,7 +248,7 @@ def test_an_own_table_with_text_labels_categories_and_missing_values(tmp_path):
     assert [note.removeprefix(f"{path}: ") for note in dataset.notes] == [
         "column 1 (id) is left out: it counts the rows.",
         "column 3 (city) became 2 features, one for each category.",
-        "1 rows are left out because a value is missing.",
+        "1 row left out because a value is missing.",
     ]
     spec = DatasetSpec(name="own", path=path, label_column="label", missing="zero")
     assert stream_info(spec).n_examples == 3

@@ -37,7 +37,20 @@ ONLY_GAUSSIAN = {
 }
 MERGING = ("merging", "lookup_h", "lookup_wd")
 # Those whose last hypothesis is tried on other examples.
-FINAL = ("ioks", "oks", "fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons", "raker", "adaraker")
+FINAL = (
+    "ioks",
+    "oks",
+    "fogd",
+    "nogd",
+    "pomdr",
+    "bogd++",
+    "dualsgd",
+    "con_kons",
+    "raker",
+    "adaraker",
+    "logistic",
+    "auto",
+)
 WITH_ANY_KERNEL = [i for i, (of, name, v, *_) in CASES.items() if name not in ONLY_GAUSSIAN[of] and v not in MERGING]
 GAUSSIAN = KERNELS["gaussian"][0]
 N_CLASSES = 5

@@ -9,12 +9,12 @@ from budgetrun.engine.hypotheses import (
     Decaying,
     Expansion,
     ExplicitFeatures,
-    MulticlassExpansion,
     MulticlassProjected,
     Nystroem,
     Optimistic,
     Projected,
 )
+from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
@@ -88,8 +88,8 @@ class Harness:
             for _ in range(self.rng.integers(5)):
                 act(self)
                 assert_close(f.current, self.f_of(self.X[t : t + 1])[..., 0], **self.close)
-            # Points have their scores summed when they are read.
-            if margin == np.inf and not isinstance(f, Points):
+            # These have their scores summed when they are read.
+            if margin == np.inf and not isinstance(f, Points | Linear):
                 assert_close(f.scores[..., t + 1 :], self.f_of(self.rest), **self.close)
             check(self)
 
@@ -183,23 +183,6 @@ def test_expansion(tracked, kernel):
         Harness(lambda pool: Expansion(pool, **tracked), kernel, rng).play(act_on_expansion, check_expansion)
 
 
-def test_an_expansion_continued_from_another_tracks_the_same():
-    for seed in range(SEQUENCES):
-        rng = np.random.default_rng(seed)
-        tracked = TRACKED[seed % len(TRACKED)]
-
-        def check(h, tracked=tracked, at=seed % 12):
-            h.rounds = getattr(h, "rounds", 0) + 1
-            if h.rounds == at:
-                own = Expansion(h.pool, **tracked)
-                own.continue_from(h.f)
-                h.f = own
-            check_expansion(h)
-
-        h = Harness(lambda pool, tracked=tracked: Expansion(pool, **tracked), GAUSSIAN, rng)
-        h.play(act_on_expansion, check)
-
-
 def test_decaying():
     for seed in range(2 * SEQUENCES):
         rng = np.random.default_rng(seed)
@@ -274,44 +257,23 @@ def test_projected():
         Harness(Projected, kernel, np.random.default_rng(seed)).play(act_on_projected, check_projected)
 
 
-def test_optimistic():
-    def act(h):
-        if h.rng.random() < 0.3 and not h.x_is_held:
-            w = weight_of(h.rng)
-            h.f.project(w)
-            project(h, w)
-        else:
-            act_on_expansion(h)
-
-    kernel = kernels.Gaussian(gamma=2.0)
+def test_linear():
     for seed in range(SEQUENCES):
-        rng = np.random.default_rng(seed)
-        Harness(lambda pool: Optimistic(pool, 3, 0.5), kernel, rng).play(act, check_expansion)
+        rng, w, squared = np.random.default_rng(seed), np.zeros(4), np.zeros(4)
 
+        def act(h, w=w, squared=squared):
+            z, slope = np.append(1.0, h.x), weight_of(h.rng)
+            if h.rng.random() < 0.5:
+                h.f.step(slope)
+                w += slope * z
+            else:
+                h.f.adapt(slope, 0.3)
+                squared += (slope * z) ** 2
+                w += 0.3 * slope * z / np.sqrt(squared)
 
-def pair(rng, n_classes):
-    return rng.choice(n_classes, 2, replace=False)
-
-
-def test_multiclass_expansion():
-    def act(h):
-        n = len(h.held)
-        if h.rng.random() < 0.6 and not h.x_is_held:
-            (y, rival), w = pair(h.rng, 3), weight_of(h.rng)
-            h.f.add(y, rival, w)
-            h.hold(h.x, w * (np.eye(3)[y] - np.eye(3)[rival]))
-        elif n:
-            i = int(h.rng.integers(n))
-            h.f.evict(i)
-            del h.held[h.key(i)]
-
-    def check(h):
-        if h.held:
-            assert_close(h.f.coef, h.weights().T, **CLOSE)
-
-    for seed in range(2 * SEQUENCES):
-        rng = np.random.default_rng(seed)
-        Harness(lambda pool: MulticlassExpansion(pool, 3), GAUSSIAN, rng, n_classes=3).play(act, check)
+        h = Harness(lambda pool: Linear(pool, 1.0), GAUSSIAN, rng)
+        h.f_of = lambda X, w=w: w[0] + X @ w[1:] if len(X) else np.zeros(0)
+        h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
 
 
 @pytest.mark.parametrize("n_classes", [None, 3])
@@ -354,40 +316,3 @@ def test_points(n_classes):
         rng = np.random.default_rng(seed)
         h = Harness(lambda pool: form(pool, 9, n_classes), GAUSSIAN, rng, n_classes)
         h.play(act, check)
-
-
-@pytest.mark.parametrize("connected", [False, True])
-def test_multiclass_projected(connected):
-    """The form holds pairs of example and label; the weight of a pair counts for every label connected to its own."""
-    L = np.eye(3)
-    if connected:
-        L[0, 1] = L[1, 0] = 0.4
-    kernel = kernels.Gaussian(gamma=2.0)
-
-    def act(h):
-        y, rival = pair(h.rng, 3)
-        new = not any(np.array_equal(point, h.x) for point, _, _ in h.pairs)
-        if h.rng.random() < 0.5 and new:
-            h.f.add(y, rival)
-            for c, w in ((y, 1.0), (rival, -1.0)):
-                h.pairs.append([h.x, c, w])
-        elif new:
-            w = weight_of(h.rng)
-            h.f.project(y, rival, w)
-            for c, weight in ((y, w), (rival, -w)):
-                project_pair(h, c, weight)
-        h.held = {i: [point, w * L[c]] for i, (point, c, w) in enumerate(h.pairs)}
-
-    def project_pair(h, c, weight):
-        if not h.pairs:
-            return
-        P, of = np.array([point for point, _, _ in h.pairs]), [label for _, label, _ in h.pairs]
-        gram = h.k(P, P) * L[np.ix_(of, of)]
-        shares = np.linalg.solve(gram, h.k(P, h.x)[:, 0] * L[of, c])
-        for entry, share in zip(h.pairs, shares, strict=True):
-            entry[2] += weight * share
-
-    for seed in range(SEQUENCES):
-        h = Harness(lambda pool: MulticlassProjected(pool, L), kernel, np.random.default_rng(seed), n_classes=3)
-        h.pairs = []
-        h.play(act, lambda h: None)

@@ -1,4 +1,4 @@
-"""Valid files of each format, and slow strict readers of them that share no code with `budgetrun.data.formats`.
+"""Valid files of the formats of users' files, and slow strict readers that share no code with `budgetrun.data.formats`.
 
 A reader here takes the contents of some files and returns rows of features and labels, or raises a ValueError.
 """
@@ -12,7 +12,6 @@ import struct
 import zipfile
 
 import numpy as np
-from data.made_files import idx as idx_file
 from data.made_files import npz as npz_file
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -56,21 +55,6 @@ def csv(files):
     return rows, labels
 
 
-def zip_digits(files):
-    rows, labels = csv(files)
-    if all(abs(value) < 7 and round(1000.0 * value) / 1000.0 == value for row in rows for value in row):
-        # Steps of 1/2000.
-        return [[(round(1000.0 * value) + 1000) * (1 / 2000) for value in row] for row in rows], labels
-    return [[(value + 1.0) / 2.0 for value in row] for row in rows], labels
-
-
-def zip_digit_pairs(files):
-    rows, labels = zip_digits(files)
-    if any(label not in range(10) for label in labels):
-        raise ValueError("labels")
-    return [[*row, label // 2] for row, label in zip(rows, labels, strict=True)], [label % 2 for label in labels]
-
-
 def libsvm(files):
     sparse, labels = [], []
     for line in (line for content in files for line in lines_of(content)):
@@ -89,27 +73,6 @@ def libsvm(files):
     # Features that no row has are left out, so that an index of two billion is no list of so many zeros.
     used = sorted({index for row in sparse for index in row if row[index]})
     return {"width": width, "used": used, "rows": [[r.get(at, 0.0) for at in used] for r in sparse]}, labels
-
-
-def idx(files):
-    arrays = []
-    for content in files:
-        zeros, kind, n_dimensions = struct.unpack_from(">HBB", content)
-        if zeros or kind != 8:
-            raise ValueError("header")
-        shape = struct.unpack_from(f">{n_dimensions}i", content, 4)
-        body = content[4 + 4 * n_dimensions :]
-        if not shape or min(shape) < 0 or math.prod(shape) != len(body):
-            raise ValueError("size")
-        arrays.append((shape, body))
-    rows, labels = [], []
-    for (shape, images), (of_labels, classes) in zip(arrays[::2], arrays[1::2], strict=True):
-        width = math.prod(shape[1:])
-        if of_labels != shape[:1] or not width:
-            raise ValueError("pair")
-        rows += [list(images[at * width : (at + 1) * width]) for at in range(shape[0])]
-        labels += list(classes)
-    return rows, labels
 
 
 def npy(content):
@@ -147,48 +110,25 @@ def npz(files):
     return rows, labels
 
 
-def census_income(files):
-    numeric = (0, 5, 16, 17, 18, 30, 39)
-    weight = 24
-    table = [[field.lstrip(b" ") for field in line.split(b",")] for content in files for line in lines_of(content)]
-    if {len(row) for row in table} != {42}:
-        raise ValueError("widths")
-    columns = []
-    for at, column in enumerate(zip(*table, strict=True)):
-        if at in numeric:
-            values = [number(field.strip(b" ")) for field in column]
-            span = (max(values) - min(values)) or 1.0
-            columns.append([(value - min(values)) / span for value in values])
-        elif at not in (weight, 41):
-            found = sorted({field.decode() for field in column})
-            columns += [[float(field.decode() == one) for field in column] for one in found]
-    return [list(row) for row in zip(*columns, strict=True)], [row[41].decode() for row in table]
-
-
-def _census_row(age, race, label):
-    fields = ["0"] * 42
-    fields[0], fields[10], fields[41] = str(age), race, label
-    return ", ".join(fields) + "\n"
-
-
 _TABLE = b"y,a,b\n1,0.5,-2\n-1,1e-3,.5\n1,7.,+3\n"
 _LIBSVM = b"1 1:0.5 3:-2e-1\n-1\n1.0\t2:.25  3:0\n-1 4:7.\n"
-_IMAGES = np.arange(24, dtype=np.uint8).reshape(4, 3, 2)
 _CSR = {
     name: np.array(value)
     for name, value in {"data": [1.5, 2], "indices": [2, 0], "indptr": [0, 1, 2], "shape": [2, 3]}.items()
 }
-_CENSUS = _census_row(20, "?", "- 50000.") + _census_row(70, "White", "50000+.") + _census_row(45, "?", "- 50000.")
 # Of each format: valid contents of files that are read together.
 VALID = {
-    "csv": [(_TABLE,), (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",), (b"1;2\r\n-1;3\r\n",), (b"1,2,3\n", b"-1,5,6\n")],
-    "zip_digit_pairs": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
-    "zip_digits": [(b"6 -1.0 0.5 \n5 0.25 1\n",)],
+    "csv": [
+        (_TABLE,),
+        (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",),
+        (b"1;2\r\n-1;3\r\n",),
+        (b"1,2,3\n", b"-1,5,6\n"),
+    ],
     "libsvm": [(_LIBSVM,), (b"+1 70:1 90:2\n-1\n+1 3:1\n",), (b"1 3:2\n", b"-1 3:1\n")],
-    "idx": [(idx_file(_IMAGES), idx_file(np.array([0, 1, 2, 1], np.uint8)))],
-    "npz": [(npz_file(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),), (npz_file(X=np.array([[0, 1], [2, 0]],
-     np.float32, order="F"), y=np.array([True, False])),), (npz_file(**_CSR, format=np.array(b"csr"), y=np.array([0.0,
-     1.0])),)],
-    "census_income": [(_CENSUS.encode(),)],
-}  # fmt: skip
+    "npz": [
+        (npz_file(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),),
+        (npz_file(X=np.array([[0, 1], [2, 0]], np.float32, order="F"), y=np.array([True, False])),),
+        (npz_file(**_CSR, format=np.array(b"csr"), y=np.array([0.0, 1.0])),),
+    ],
+}
 READERS = {name: globals()[name] for name in VALID}

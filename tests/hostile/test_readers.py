@@ -294,19 +294,6 @@ def test_a_file_is_read_once_under_a_relative_and_an_absolute_path(own, tmp_path
 # On the command line
 
 
-@pytest.mark.parametrize("name", ["~nosuchuser/s.csv", "x" * 300, "fifo.csv", "folder"])
-def test_a_config_that_names_no_file_says_so(tmp_path, capsys, name):
-    os.mkfifo(tmp_path / "fifo.csv")
-    (tmp_path / "folder").mkdir()
-    path = tmp_path / "own.yaml"
-    entry = f'{{name: own, path: "{name}"}}'
-    path.write_text(f"name: own\ndatasets: [{entry}]\nkernel: {{name: linear}}\nalgorithms: [{{name: perceptron}}]\n")
-    code, _, err = run(capsys, "sweep", path, "--results", tmp_path / "results")
-    assert code == 2
-    told = one_sentence(err.strip(), most=1500)
-    assert "datasets[0].path: no such file: " in told or "fifo.csv: not a regular file" in told
-
-
 @pytest.mark.parametrize("by", ["option", "environment"])
 def test_a_sweep_reads_within_its_memory(tmp_path, capsys, monkeypatch, by):
     (tmp_path / "own.csv").write_text("1,2\n-1,3\n" * 1000)

@@ -12,7 +12,7 @@ from budgetrun.base.problem import BINARY as TWO
 from budgetrun.base.problem import MULTICLASS, PROBLEMS, REGRESSION
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import MulticlassExpansion
-from budgetrun.learners import find, parameters, registry
+from budgetrun.learners import find, registry
 
 N_CLASSES = 5
 # id -> problem, name, variant, parameters.
@@ -72,19 +72,6 @@ def test_every_learner_has_a_reference(problem):
     with_reference = {(name, variant) for kind, name, variant, _ in CASES.values() if kind is problem}
     registered = registry(problem.name)
     assert with_reference == {(name, variant) for name, variants in registered.items() for variant in variants}
-
-
-PAGES = [(task, name) for task in PROBLEMS for name in registry(task)]
-
-
-@pytest.mark.parametrize(("task", "name"), PAGES)
-def test_page_says_what_conventions_ask_for(task, name):
-    for learner in registry(task)[name].values():
-        page = learner.__doc__
-        for section in ("References", "Examples", "Notes"):
-            assert f"{section}\n    ---" in page
-        for parameter in parameters(learner):
-            assert f"    {parameter} : " in page
 
 
 @pytest.mark.parametrize(("case_id", "stream"), paired(firsts(CASES), STREAMS))

@@ -1,5 +1,7 @@
-"""Parameters that learners choose themselves, and examples of all zeros."""
+"""Parameters that learners choose themselves, examples of all zeros, and the pages of learners."""
 
+import doctest
+import importlib
 import math
 import re
 
@@ -11,6 +13,8 @@ from budgetrun.kernels import Linear
 from budgetrun.learners import BASES, find, parameters, registry
 from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
+from budgetrun.learners.nogd import NOGD
+from budgetrun.learners.page import complete
 from budgetrun.learners.raker import FACTORS
 
 # Of learners with defaults, in the order of `registry`.
@@ -22,6 +26,7 @@ aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
 aomd_ogs(hinge): alpha=0.01, U=20.0, c=0.5, M=15
 aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
 aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
+auto: budget=300, memory=None
 avm(hypercell): max_size=None, loss=hinge, regulariser=0.0001
 avm(hypersphere): max_size=None, loss=hinge, regulariser=0.0001
 avp: U=None
@@ -46,6 +51,7 @@ forgetron(greedy): test=per_round
 forgetron(simplified): step=0.03125, radius=None, regulariser=None
 forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, curvature=0.2, alpha=0.01, C=1.0, seed=0
 ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
+logistic: step=0.1, rates=adagrad
 mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1
 modified_rbp: step=0.0625, radius=None, seed=0
 nogd: rank=None, reading=algorithm
@@ -69,11 +75,13 @@ adaraker: factors=FACTORS, features=50, step=0.5, regulariser=0.0002, beta=0.5, 
 aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
 aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
 aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
+auto: budget=300, memory=None
 fb_krls: regulariser=0.01
 fogd: seed=0, counting=frequencies
 klms: budget=None
 knlms: budget=None, step=0.5, coherence=0.95, regulariser=0.01
 krls: budget=None, nu=0.0001
+least_squares: step=0.1, rates=adagrad
 nogd: rank=None
 norma: budget=None, step=0.5, regulariser=0.01, loss=squared, epsilon=0.1, nu=None
 qklms: budget=None, step=0.9, epsilon=0.1
@@ -177,3 +185,48 @@ def test_copies_are_projected_even_if_nothing_may_be_lost(delta):
     count = run(find("projected_alma")(eta=0.0, delta=delta), Linear(), X, y)
     assert count.updates > 10
     assert count.max_support == 3
+
+
+LEARNERS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
+MODULES = {"budgetrun.base.params", *(learner.__module__ for learner in LEARNERS)}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_examples(module):
+    failed, attempted = doctest.testmod(importlib.import_module(module))
+    assert attempted > 0
+    assert failed == 0
+
+
+def test_a_page_has_what_it_leaves_out_from_the_rule_it_builds_on():
+    class Twice(NOGD):
+        """Two steps.
+
+        Parameters:
+        step : float, > 0
+            Half of eta.
+
+        References: Nobody (2026).
+        """
+
+    parts = Twice.__doc__.split("    Notes\n")
+    assert (
+        parts[1].partition("    References")[0] == NOGD.__doc__.split("    Notes\n")[1].partition("    References")[0]
+    )
+    entries = [line.strip() for line in parts[0].splitlines() if " : " in line]
+    assert [entry.partition(" : ")[0] for entry in entries] == ["budget", "step", "rank", "reading"]
+    assert "step : float, > 0\n        Half of eta.\n    rank" in parts[0]
+    assert parts[0].startswith("Two steps.\n\n    Parameters\n    ----------\n    budget : int")
+    assert Twice.__doc__.endswith("    References\n    ----------\n    Nobody (2026).\n    ")
+    # Examples are a class's own, and completing a page again changes nothing.
+    assert "Examples" not in Twice.__doc__
+    before = Twice.__doc__
+    complete(Twice)
+    assert Twice.__doc__ == before
+
+
+def test_a_class_without_a_page_gets_none():
+    class Silent(NOGD):
+        pass
+
+    assert Silent.__doc__ is None

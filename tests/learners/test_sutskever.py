@@ -183,10 +183,3 @@ def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
     begins = "step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
     with pytest.raises(ValueError, match=f"^{re.escape(begins + sentence)}"):
         SimplifiedForgetron(**given)
-
-
-def test_six_is_the_least_budget_with_the_defaults():
-    assert 0 < SimplifiedForgetron(budget=6).factor < 0.1
-    for budget in range(1, 6):
-        with pytest.raises(ValueError, match="use a larger budget"):
-            SimplifiedForgetron(budget=budget)

@@ -1,11 +1,20 @@
-"""The rules: as their references, however the rounds are divided, and within their bounds on every stream."""
+"""Rules of selection against their references and bounds; candidates under a rule run as they would alone."""
+
+import copy
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from cases import STREAMS, paired, random_stream
+from reference import kernel_expansion
 from reference import selection as slow
 
+from budgetrun import learners
 from budgetrun.base.problem import VOTES_TIE as TIE
-from budgetrun.play.selection import registry
+from budgetrun.engine import Group
+from budgetrun.engine import group as engine_group
+from budgetrun.kernels import Gaussian, make
+from budgetrun.play.selection import Selection, registry
 
 RULES = {
     "hedge": ({}, slow.hedge),
@@ -41,7 +50,7 @@ def alternating(rng, N, T):
     return (np.arange(T) % N == np.arange(N)[:, None]).astype(int)
 
 
-STREAMS = (independent, shifting, alike, alternating)
+LOSSES = (independent, shifting, alike, alternating)
 
 
 def played(rule, votes, losses, sizes, n_classes=2):
@@ -62,7 +71,7 @@ def test_every_rule_is_tested():
 
 
 @pytest.mark.parametrize("N", [1, 2, 7])
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("stream", LOSSES)
 @pytest.mark.parametrize("name", RULES)
 def test_weights_and_votes_are_those_of_the_reference(name, stream, N):
     rng = np.random.default_rng(N)
@@ -90,7 +99,7 @@ def test_nothing_depends_on_how_rounds_are_divided(name):
         np.testing.assert_array_equal(rule.next_weights(), rules[0].next_weights())
 
 
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("stream", LOSSES)
 @pytest.mark.parametrize("name", RULES)
 def test_the_bounds_hold_on_every_stream(name, stream):
     for seed in range(5):
@@ -104,7 +113,7 @@ def test_the_bounds_hold_on_every_stream(name, stream):
             assert rule.facts()["best_mistakes"] == kept
 
 
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("stream", LOSSES)
 def test_the_best_sequence_of_fixed_share_is_the_cheapest_of_all(stream):
     losses, rule = stream(np.random.default_rng(1), 3, 7), made("fixed_share")
     played(rule, 1 - losses, losses, [2])
@@ -119,3 +128,143 @@ def test_a_race_drops_what_is_worse_and_not_what_is_as_good():
     assert rule.live.tolist() == [True] * 4 + [False]
     assert rule.losses[4] < losses[4].sum()
     assert rule.next_weights()[4] == 0
+
+
+KERNELS = [Gaussian(gamma=gamma) for gamma in (0.01, 0.5, 20.0)]
+
+
+def candidates(task="binary"):
+    found = [("perceptron", {}), ("rbp", {"budget": 8, "seed": 1}), ("rbp", {"budget": 20, "seed": 2})]
+    if task == "binary":
+        found.append(("ahpatron", {"budget": 10, "epsilon": 0.6}))
+        found.append(("norma", {"budget": 15, "step": 0.3, "regulariser": 0.01}))
+    return [(kernel, learners.find(name, task=task)(**given)) for kernel in KERNELS for name, given in found]
+
+
+@pytest.mark.parametrize(("name", "played"), paired(registry(), paired(STREAMS, ["mistake", "positive"])), ids=str)
+def test_candidates_run_as_they_would_alone_and_calls_do_not_matter(name, played):
+    stream, tie = played
+    X, y = (part[:80] for part in STREAMS[stream]())
+    selections = [Selection(registry()[name](), candidates(), tie=tie) for _ in range(3)]
+    predicted = []
+    for one, size in zip(selections, (len(y), 1, 50), strict=True):
+        blocks = [one.feed(X[i : i + size], y[None, i : i + size]) for i in range(0, len(y), size)]
+        predicted.append(np.concatenate(blocks))
+    first = selections[0]
+    if not first.rule.samples:
+        alone = [engine_group.run(learner, kernel, X, y, tie=tie) for kernel, learner in candidates()]
+        alone = [count for count, on in zip(alone, first.rule.live, strict=True) if on]
+        assert first.rule.losses[first.rule.live].tolist() == [count.mistakes for count in alone]
+        assert [m.count.updates for m in first.members] == [count.updates for count in alone]
+    wrong = np.where(y > 0, predicted[0] != 1, predicted[0] != 0)
+    assert first.mistakes == wrong.sum()
+    assert (tie == "positive") <= (predicted[0] >= 0).all()
+    for one, found in zip(selections, predicted, strict=True):
+        np.testing.assert_array_equal(found, predicted[0])
+        assert (one.mistakes, one.ties, one.max_support) == (first.mistakes, first.ties, first.max_support)
+        assert one.rule.facts() == first.rule.facts()
+        np.testing.assert_array_equal(one.score(X[:9]), first.score(X[:9]))
+
+
+def test_several_classes_and_sparse_rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    X = rng.normal(size=(200, 3)) + 2 * np.eye(3)[y]
+    dense, sparse = (Selection(registry()["racing"](), candidates("multiclass"), n_classes=3) for _ in range(2))
+    predicted = dense.feed(X, y[None])
+    np.testing.assert_array_equal(sparse.feed(sp.csr_array(X), y[None]), predicted)
+    alone = [engine_group.run(learner, k, X, y, n_classes=3) for k, learner in candidates("multiclass")]
+    losses = np.array([count.mistakes for count in alone])
+    np.testing.assert_array_equal(dense.rule.losses[dense.rule.live], losses[dense.rule.live])
+    assert dense.mistakes == (predicted != y).sum() < losses.mean()
+    assert dense.score(X).shape == (3, 200)
+
+
+def test_a_vote_is_counted_before_the_label_is_known():
+    # The rule's predictions of a round do not change with its label, nor with what comes later.
+    X, y = random_stream(300)
+    other = y.copy()
+    other[200:] = -other[200:]
+    found = [Selection(registry()["hedge"](), candidates()).feed(X, labels[None]) for labels in (y, other)]
+    np.testing.assert_array_equal(found[0][:201], found[1][:201])
+
+
+def test_what_is_dropped_takes_no_more_memory_or_time():
+    rng = np.random.default_rng(0)
+    X, y = random_stream(1000)
+    X = np.concatenate([X, rng.normal(size=(1000, 3))], axis=1)
+    given = [
+        (Gaussian(gamma=g), learners.find("rbp")(budget=50, seed=i)) for i, g in enumerate((0.01, 0.1, 100.0, 200.0))
+    ]
+    given.append((given[0][0], learners.find("norma")(budget=60, step=1e-9, regulariser=0.5)))
+    all_of_them, race = (Selection(registry()[name](), copy.deepcopy(given)) for name in ("hedge", "racing"))
+    for one in (all_of_them, race):
+        one.feed(X, y[None])
+    live = race.rule.live
+    assert live.tolist() == [True, True, True, False, False]
+    assert len(race.members) == live.sum()
+    assert race.support_size == sum(m.hypothesis.size for m in race.members) < all_of_them.support_size
+    # What was the largest came before anything was dropped.
+    assert race.support_size < race.max_support <= all_of_them.max_support
+    assert race.total("updates") < all_of_them.total("updates")
+    # The survivors are untouched.
+    mistakes = np.array([m.count.mistakes for m in all_of_them.members])
+    np.testing.assert_array_equal(race.rule.losses[live], mistakes[live])
+
+
+def test_a_group_goes_on_without_a_member():
+    X, y = random_stream(300)
+    # The first two share a hypothesis until a budget is full.
+    made = [*(learners.find("rbp")(budget=budget, seed=0) for budget in (10, 200)), learners.find("perceptron")()]
+    group, whole = Group(KERNELS[1], copy.deepcopy(made)), Group(KERNELS[1], made)
+    group.feed(X[:64], y[None, :64])
+    group.drop([0, 2])
+    scores = group.feed(X[64:], y[None, 64:])
+    assert np.isnan(scores[[0, 2]]).all()
+    whole.feed(X[:64], y[None, :64])
+    np.testing.assert_array_equal(scores[1], whole.feed(X[64:], y[None, 64:])[1])
+    assert group.members[1].count.mistakes == whole.members[1].count.mistakes
+    assert group.members[0].hypothesis is None
+
+
+def test_omkc_is_a_vote_of_perceptrons_with_16_kernels():
+    X, y = random_stream(300)
+    gammas, degrees = [2.0**p for p in range(-6, 7)], (1, 2, 3)
+    plain = [kernel_expansion.gaussian(gamma) for gamma in gammas]
+    plain += [lambda a, b, p=p: float(a @ b) ** p for p in degrees]
+    kernels = [Gaussian(gamma=gamma) for gamma in gammas]
+    kernels += [make("polynomial", degree=p, gamma=1.0, coef0=0.0) for p in degrees]
+    wrong, mistakes = slow.omkc_dd(X, y.tolist(), plain, 0.99)
+    omkc = Selection(registry()["omkc"](), [(kernel, learners.find("perceptron")()) for kernel in kernels])
+    predicted = omkc.feed(X, y[None])
+    np.testing.assert_array_equal(predicted != (y + 1) // 2, wrong)
+    assert omkc.rule.losses.tolist() == mistakes
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_omkc_with_stochastic_update_is_that_of_its_reference(stream):
+    X, y = STREAMS[stream]()
+    gammas = [2.0**p for p in range(-6, 7, 3)]
+    plain = [kernel_expansion.gaussian(gamma) for gamma in gammas]
+    wrong, mistakes, sizes = slow.omkc_sd(X, y.tolist(), plain, 0.7, 0.05, 3)
+    rule = registry()["omkc_sd"](beta=0.7, smoothing=0.05, seed=3)
+    omkc = Selection(rule, [(Gaussian(gamma=gamma), learners.find("perceptron")()) for gamma in gammas])
+    predicted = np.concatenate([omkc.feed(X[t : t + 90], y[None, t : t + 90]) for t in range(0, len(y), 90)])
+    np.testing.assert_array_equal(predicted != (y + 1) // 2, wrong)
+    assert omkc.rule.losses.tolist() == mistakes
+    assert [m.hypothesis.size for m in omkc.members] == sizes
+    assert sum(sizes) < sum(mistakes)
+
+
+def test_a_candidate_learns_from_the_rounds_that_are_drawn_for_it_as_it_would_alone():
+    X, y = random_stream(300)
+    rule = registry()["omkc_sd"](beta=0.8, seed=1)
+    seen, draw = [], rule.drawn
+    rule.drawn = lambda: seen.append(draw()) or seen[-1]
+    omkc = Selection(rule, candidates())
+    omkc.feed(X, y[None])
+    for i, (kernel, learner) in enumerate(candidates()):
+        own = np.array(seen)[:, i]
+        alone = engine_group.run(learner, kernel, X[own], y[own])
+        assert omkc.members[i].count.updates == alone.updates
+        assert 0 < own.sum() < 300 or rule.losses[i] == rule.losses.min()

@@ -83,6 +83,9 @@ def test_each_algorithm_with_several_candidates_and_all_of_them(tmp_path):
     ]
     assert loaded.select[1].parameters == {"share": 0.001}
     assert "select" not in config_module.load(config(tmp_path)).resolved()
+    algorithms[2]["budget"] = [5, 6]
+    with pytest.raises(InputError, match=r"select\[0\]\.label: cannot be given with of: each, which makes"):
+        config_module.load(config(tmp_path, algorithms=algorithms, select=[selections[0] | {"label": "x"}]))
 
 
 @pytest.mark.parametrize(("entry", "message"), [

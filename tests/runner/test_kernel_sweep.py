@@ -15,9 +15,9 @@ from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
 from budgetrun.base.registry import parameters
 from budgetrun.data import open_stream
-from budgetrun.data.streams import ROUNDS, median_gamma
 from budgetrun.kernels import Gaussian, registry
 from budgetrun.kernels.kinds import as_whole
+from budgetrun.kernels.width import ROUNDS, median_gamma
 from budgetrun.learners import BASES
 from budgetrun.learners import registry as learners
 from budgetrun.papers import solvers

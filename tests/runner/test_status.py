@@ -1,12 +1,18 @@
-"""What `budgetrun status` says without data, and what manifests keep for it."""
+"""What `budgetrun status` says without data, and what manifests and rows keep for it."""
 
+import csv
 import json
 
+import numpy as np
 import pytest
 from sweeping import TOP, config
 
 from budgetrun import config as config_module
+from budgetrun import kernels
 from budgetrun.data import files
+from budgetrun.engine import run as play
+from budgetrun.learners import find
+from budgetrun.play.session import prefix_of
 from budgetrun.results.store.write import Store
 from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.provenance import recorded_streams, summary
@@ -87,3 +93,34 @@ def test_a_manifest_of_another_version_still_tells_the_number_of_runs(tmp_path):
         path.write_text(json.dumps(manifest))
         said = f"{path.parent}: 8{total} runs finished, 0 failed; whether they are up to date is unknown: "
         assert status(path.parent).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("n_rounds", "prefix"), [(1, 1), (4, 1), (14, 1), (15, 2), (994, 99), (995, 100), (30_000, 3000)]
+)
+def test_prefix_is_a_tenth_of_the_stream(n_rounds, prefix):
+    assert prefix_of(n_rounds) == prefix
+
+
+def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, run_sweep, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1137, 2))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0, 1, -1)
+    lines = [f"{label},{a!r},{b!r}" for label, (a, b) in zip(y.tolist(), X.tolist(), strict=True)]
+    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    algorithms = [{"name": "perceptron"}, {"name": "forgetron", "budget": 20}, {"name": "rbp", "budget": 20}]
+    data = [{"name": "own", "path": "own.csv", "order": "file"}]
+    code, err = run_sweep(config(tmp_path, "own", datasets=data, algorithms=algorithms, repetitions=1))
+    assert code == 0, err
+    kernel = kernels.Gaussian(gamma=0.5)
+    with (tmp_path / "results" / "own" / "runs.csv").open() as file:
+        by_name = {row["algorithm"]: row for row in csv.DictReader(file)}
+    for name, row in by_name.items():
+        given = {} if name == "perceptron" else {"budget": 20}
+        assert int(row["prefix_examples"]) == 114
+        assert int(row["prefix_mistakes"]) == play(find(name)(**given), kernel, X[:114], y[:114]).mistakes
+        learner = find(name)(**given)
+        play(learner, kernel, X, y)
+        assert json.loads(row["facts"]) == pytest.approx(learner.facts(None))
+        assert (json.loads(row["facts"]) == {}) == (name != "forgetron")

@@ -370,19 +370,6 @@ def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, run_sweep, ho
         resumed(run_sweep, path, folder)
 
 
-def test_an_interrupt_before_the_first_run(tmp_path):
-    path = slow_config(tmp_path)
-    process = start(tmp_path, "sweep", path, "--jobs", 2)
-    wait_for(lambda: workers(process))
-    os.killpg(process.pid, signal.SIGINT)
-    code, _, err = ended(process)
-    assert code == 130, err
-    assert "Traceback" not in err
-    assert "interrupted; every finished run is kept" in err
-    assert len(err.splitlines()) == 2
-    assert not rows(tmp_path / "results" / "slow")
-
-
 def test_a_killed_worker_costs_no_run(tmp_path):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
     process = start(tmp_path, "sweep", path, "--jobs", 2)

@@ -59,17 +59,20 @@ class Delimited(Reader):
     """Text whose columns are separated by semicolons, tabs, commas, bars or blanks.
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
-    if all its fields are text, and either a column has numbers below it or some field does not occur below it; or if
-    one field is text and the others count the columns. Blank lines are left out.
+    if all its fields are text, and either a column has numbers below it or some field does not occur below it; if one
+    field is text and the others count the columns; or if it is 0, 1, 2, ... itself. Blank lines are left out, and lines
+    before the header that begin with #.
     """
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
         head = content.head_lines(origin)
-        self.separator = _separator(head)
+        self._n_comments = _n_comments(head)
+        self.separator = _separator(head.split(b"\n", self._n_comments)[-1])
         if b'"' in head:
             head = content.head_lines(origin, self._whole)
-        self._refuse_returns(head, 1)
+        head = head.split(b"\n", self._n_comments)[-1]
+        self._refuse_returns(head, 1 + self._n_comments)
         found = self._rows(head)
         row = next(found, None)
         if row is None:
@@ -86,6 +89,8 @@ class Delimited(Reader):
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
         columns = columns or [[] for _ in first]
         self.named = _is_header(first, columns)
+        # Before revision 2, such a header was read as a row.
+        self.format = "table 2" if _is_count(first) else self.format
         if self.named and not head.split(b"\n", row.end)[-1].strip():
             raise InputError(f"{self.where}: no rows below the header line")
         if not self.named:
@@ -97,12 +102,14 @@ class Delimited(Reader):
         ]
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        header = self.named
+        header, n_comments = self.named, self._n_comments
         for lines in content.line_blocks(self.origin, self._whole, self._width):
             if lines is None:
                 yield None
                 continue
             text, number = lines
+            if n_comments:
+                text, number, n_comments = text.split(b"\n", n_comments)[-1], number + n_comments, 0
             if b'"' in text and self._whole(text) < len(text):
                 at = number + text.count(b"\n", 0, self._whole(text))
                 raise InputError(f"{self.where}:{at}: a quotation mark opens a field and is never closed")
@@ -250,6 +257,17 @@ def _separator(head: bytes) -> str:
     return next((separator for separator in SEPARATORS if separator.encode() in second), " ")
 
 
+def _n_comments(head: bytes) -> int:
+    """Return the number of first lines that begin with #, without one that names the columns."""
+    lines = head.split(b"\n")
+    n = next(k for k, line in enumerate(lines) if not line.startswith(b"#"))
+    rest = b"\n".join(lines[n:])
+    separator = _separator(rest).encode()
+    if n and lines[n].strip() and lines[n - 1].lstrip(b"# ").count(separator) == lines[n].count(separator) > 0:
+        return n - 1
+    return n if rest.strip() else 0
+
+
 def _single_blanks(text: bytes) -> bytes:
     return re.sub(rb" *\n *", lambda found: b"\n" * found[0].count(b"\n"), re.sub(rb" +", b" ", text)).lstrip(b" ")
 
@@ -257,6 +275,8 @@ def _single_blanks(text: bytes) -> bytes:
 def _is_header(first: list[str], columns: list[list[str]]) -> bool:
     if len(first) < 2:
         return bool(first[0]) and _is_text(first[0]) and any(not _is_text(value) for value in columns[0])
+    if _is_count(first):
+        return True
     texts = [field for field in first if _is_text(field)]
     others = [field for field in first if not _is_text(field)]
     if len(texts) == 1 and others in ([str(start + k) for k in range(len(others))] for start in (0, 1)):
@@ -265,6 +285,12 @@ def _is_header(first: list[str], columns: list[list[str]]) -> bool:
         return False
     with_numbers = any(not _is_text(value) for column in columns for value in column[:_LOOKED_AT] if value)
     return with_numbers or not all(field in column for field, column in zip(first, columns, strict=True))
+
+
+def _is_count(first: list[str]) -> bool:
+    """Return True if a row is 0, 1, 2, ..., as pandas names columns, perhaps after the empty name of its index."""
+    fields = first[first[0] == "" :]
+    return len(fields) > 2 and fields == [str(k) for k in range(len(fields))]
 
 
 def _is_text(field: str) -> bool:

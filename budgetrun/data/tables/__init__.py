@@ -13,7 +13,7 @@ from budgetrun.base.errors import InputError, printable
 from budgetrun.base.files import is_file
 from budgetrun.data import formats
 from budgetrun.data.cards import Label
-from budgetrun.data.content import File, Origin, Pipe, Stamp, bare_name, hashed, read_content
+from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
 from budgetrun.data.tables.columns import Reader, Vectors, labels_of
@@ -25,7 +25,7 @@ from budgetrun.kernels.kinds import floats
 __all__ = ["Chunk", "Scan", "Table", "open_table"]
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".feather": "ipc", ".arrow": "ipc",
-    ".ipc": "ipc", ".arrows": "ipc", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npy": "npy",
+    ".ipc": "ipc", ".arrows": "ipc", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npy": "npy", ".xlsx": "excel",
 }  # fmt: skip
 # First bytes of formats.
 _MAGIC = {
@@ -35,13 +35,13 @@ _MAGIC = {
     b"%PDF": "PDF", b"MATLAB": "MATLAB", b"[": "JSON", b"@relation": "ARFF", b"@RELATION": "ARFF",
 }  # fmt: skip
 _OTHERS = {
-    ".xls", ".xlsx", ".ods", ".json", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".arff", ".zip", ".orc", ".avro",
+    ".xls", ".ods", ".json", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".arff", ".orc", ".avro",
     ".sqlite", ".db", ".dta", ".sav", ".sas7bdat", ".rds", ".rdata", ".xml", ".html", ".yaml", ".yml", ".pdf", ".png",
     ".jpg", ".zst", ".7z", ".tar", ".tgz", ".joblib", ".pt", ".py", ".ipynb",
 }  # fmt: skip
 SUPPORTED = (
-    "supported are CSV and TSV, Parquet, Feather and Arrow IPC, JSON lines, LIBSVM text, .npy and .npz, each also as "
-    ".gz, .bz2 or .xz"
+    "supported are CSV and TSV, Parquet, Feather and Arrow IPC, JSON lines, LIBSVM text, Excel (.xlsx), .npy and .npz, "
+    "each also as .gz, .bz2, .xz or .zip"
 )
 _LIBSVM = re.compile(rb"\s*[-+.\deE]+([ \t]+\d+:\S+)+[ \t]*\r?(\n|$)")
 
@@ -55,22 +55,27 @@ def open_table(
     name: str | None = None,
     classes: Sequence[Label] | None = None,
     encoding: dict[str, Any] | None = None,
+    continued: bool = False,
 ) -> Table:
     """Open a user's own data as a table of examples and labels.
 
     Parameters
     ----------
     source : path, '-', binary file, data frame, array, sparse matrix, or pair of examples and labels
-        A file's format follows from its suffix, otherwise from its content; ``-`` is standard input. Data frames are
-        those of pandas, polars, Arrow and others that narwhals knows. In an array alone, the labels are a column.
+        A file's format follows from its suffix, otherwise from its content; ``-`` is standard input. A folder holds
+        the parts of one Parquet table; URLs are those of fsspec. Data frames are those of pandas, polars, Arrow and
+        others that narwhals knows. In an array alone, the labels are a column.
     label : str, int or None
         The column of the labels: a name, a number from 1 (or from -1 for the last), ``first`` or ``last``. None finds
-        it: by a usual name, else the only column of text, else the first or last one if exactly one of them has few
-        different whole numbers. LIBSVM text, and pairs, need none.
-    missing : 'refuse', 'skip' or 'zero'
-        Treatment of missing values: an error, leave the row out, or read 0. A missing label is never read as 0.
+        it: by a usual name, else the only column of text, else the last or first one if exactly one of them has few
+        different values. LIBSVM text, and pairs, need none.
+    missing : 'refuse', 'skip', 'zero' or 'fill'
+        Treatment of missing values: an error, leave the row out, read 0, or fill: a category of its own in columns of
+        text; in columns of numbers the mean of the values before it, with one more feature per column that tells
+        whether the value is missing. From a pipe, columns whose first rows have no gap lack that feature. A missing
+        label is never read as 0; with fill, its row is left out.
     index : str, int, or sequence of these
-        Columns to leave out. A column of a name such as ``id`` or ``index`` that counts the rows is left out anyway.
+        Columns to leave out. A column of a name such as ``id`` or ``index`` whose numbers count is left out anyway.
     name : str or None
         The name of the source in messages; None for its path.
     classes : sequence of labels or None
@@ -78,6 +83,9 @@ def open_table(
         those of its first rows.
     encoding : dict or None
         `Table.encoding` of another table: this one gets the same features in the same order, and the same classes.
+        Missing values are filled with the means of that table.
+    continued : bool
+        The source goes on with the stream of the encoding: its values count for the means.
 
     Returns
     -------
@@ -88,14 +96,14 @@ def open_table(
     InputError
         The source cannot be read, its format is not supported, or no column is, or more than one could be, the label.
     """
-    if missing not in ("refuse", "skip", "zero"):
-        raise InputError(f"missing: must be refuse, skip or zero, got {missing!r}")
+    if missing not in ("refuse", "skip", "zero", "fill"):
+        raise InputError(f"missing: must be refuse, skip, zero or fill, got {missing!r}")
     left_out = [index] if isinstance(index, str | int) else list(index)
     if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
         opened = _file(source, name)
     else:
         opened, label = _memory(source, label, name or "the data", encoding is not None and "n_features" in encoding)
-    return Table(opened, label, missing, left_out, classes, encoding)
+    return Table(opened, label, missing, left_out, classes, encoding, continued)
 
 
 def _file(source: Any, name: str | None) -> Reader:
@@ -104,6 +112,10 @@ def _file(source: Any, name: str | None) -> Reader:
         origin = Pipe(source, name or "the data")
     elif str(source) == "-":
         origin = Pipe(sys.stdin.buffer, name or "standard input")
+    elif re.match(r"\w+://", str(source)):
+        origin = File(_fetched(str(source)), name or str(source))
+    elif os.path.isdir(source):  # false for names that no file can have
+        return Parquet(Parts(parts_of(Path(source)), name or shown_path(Path(source))))
     elif is_file(Path(source)):
         origin = File(Path(source), name)
     else:
@@ -115,6 +127,50 @@ def _file(source: Any, name: str | None) -> Reader:
     examples = formats.all_formats()[kind].read([Content(read_content(origin.path), origin.name)], Layout())
     sha256 = hashed(Stamp.of(origin.path))[0]
     return Vectors(floats(examples.X), examples.y, origin.name, formats.revision(kind), sha256)
+
+
+def _fetched(url: str) -> Path:
+    """Return the path of a temporary copy of what is at a URL, with its name."""
+    try:
+        import fsspec
+
+        return Path(fsspec.open_local(f"simplecache::{url}", simplecache={"same_names": True}))
+    except ImportError as error:
+        raise InputError(
+            f"{printable(url)}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
+            "download the file first"
+        ) from None
+    except Exception as error:
+        told = printable(" ".join(f"{type(error).__name__}: {error}".split())[:200])
+        raise InputError(f"{printable(url)}: cannot be read ({told}); download the file first") from error
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder in the order of their names; those that begin with . or _ do not count."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.name[0] not in "._" and is_file(path)]
+    others = [path for path in paths if path.suffix not in (".parquet", ".pq")]
+    if not paths or others:
+        what = f"not {shown_path(others[0])}" if others else "and this one has none"
+        raise InputError(f"{shown_path(folder)}: a folder; it may hold Parquet files, {what}; give the path of a file")
+    return paths
+
+
+def _excel(origin: Any) -> Frame:
+    import pandas as pd
+
+    try:
+        frame = pd.read_excel(origin.file())
+    except ImportError as error:
+        raise InputError(
+            f"{origin.name}: Excel files need openpyxl; type pip install 'budgetrun[excel]', or save the sheet as CSV"
+        ) from error
+    except Exception as error:
+        told = printable(" ".join(str(error).split())[:200])
+        raise InputError(f"{origin.name}: not a readable Excel file ({told}); save the sheet as CSV") from error
+    frame.columns = frame.columns.map(str)
+    if not len(frame):
+        raise InputError(f"{origin.name}: no rows in the first sheet")
+    return Frame(frame, origin.name, origin=origin)
 
 
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
@@ -158,7 +214,9 @@ def _npy(origin: Origin) -> Frame:
     return Frame(array, origin.name, origin=origin)
 
 
-READERS: dict[str, Callable[[Any], Reader]] = {"jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy}
+READERS: dict[str, Callable[[Any], Reader]] = {
+    "jsonl": JsonLines, "parquet": Parquet, "ipc": Ipc, "npy": _npy, "excel": _excel,
+}  # fmt: skip
 
 
 def reader_of(kind: str) -> Callable[[Any], Reader] | None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.content import HEAD_ROWS, Origin
+from budgetrun.data.content import HEAD_ROWS, Origin, Parts
 from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths, check_names
-from budgetrun.data.tables.encode import numbers_of
+from budgetrun.data.tables.encode import is_temporal, numbers_of
 
 # The bytes of a batch, if all its columns are numbers.
 _BATCH_BYTES = 1 << 22
@@ -85,8 +85,8 @@ def _sample(name: str, column: Any) -> Sample:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_boolean(kind):
         return Sample(name, column.to_pylist(), "boolean")
-    if pa.types.is_temporal(kind):
-        return Sample(name, [None] * len(column), "date", str(kind))
+    if is_temporal(column):
+        return Sample(name, [None if v != v else v for v in numbers_of(column)[0].tolist()], "date", str(kind))
     if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = numbers_of(column)[0]
         return Sample(name, [None if v != v else v for v in values.tolist()], "number")
@@ -102,26 +102,33 @@ def _n_rows(n_columns: int) -> int:
 
 
 class Parquet(Typed):
-    """A Parquet file."""
+    """A Parquet file, or several with the same columns."""
 
-    def _opened(self) -> Any:
+    def _opened(self) -> list[Any]:
         from pyarrow import parquet
 
+        files = self.origin.files if isinstance(self.origin, Parts) else [self.origin]
         # Without this, all columns of a whole row group are read before its first row.
-        return parquet.ParquetFile(self.origin.file(), buffer_size=1 << 20, pre_buffer=False)
+        return [parquet.ParquetFile(file.file(), buffer_size=1 << 20, pre_buffer=False) for file in files]
 
     def _head(self) -> tuple[list[str], list[Any]]:
-        file = self._opened()
-        self.n_rows, names = file.metadata.num_rows, list(file.schema_arrow.names)
+        files = self._opened()
+        self.n_rows, names = sum(file.metadata.num_rows for file in files), list(files[0].schema_arrow.names)
         check_names(names, self.where)
-        batch = next(file.iter_batches(batch_size=HEAD_ROWS, use_threads=False), None)
-        return names, [] if batch is None else list(batch.columns)
+        for file, opened in zip(getattr(self.origin, "files", []), files, strict=False):
+            if not opened.schema_arrow.equals(files[0].schema_arrow):
+                raise InputError(
+                    f"{file.name}: other columns than the first file of the folder, {self.origin.files[0].name}"
+                )
+        batches = (batch for file in files for batch in file.iter_batches(batch_size=HEAD_ROWS, use_threads=False))
+        first = next((batch for batch in batches if batch.num_rows), None)
+        return names, [] if first is None else list(first.columns)
 
     def _columns(self, positions: list[int]) -> Iterator[list[Any]]:
-        file = self._opened()
         names = [self.samples[position - 1].name for position in positions]
-        for batch in file.iter_batches(batch_size=_n_rows(len(names)), columns=names, use_threads=False):
-            yield [batch.column(name) for name in names]
+        for file in self._opened():
+            for batch in file.iter_batches(batch_size=_n_rows(len(names)), columns=names, use_threads=False):
+                yield [batch.column(name) for name in names]
 
 
 class Ipc(Typed):

@@ -2,6 +2,7 @@
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, printable
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
+from budgetrun.data.tables.written import DAYS, MARKS, form_of
 from budgetrun.kernels.kinds import Matrix
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
@@ -34,13 +36,11 @@ LABEL_NAMES = (
 INDEX_NAMES = {"", "unnamed: 0", "index", "idx", "id", "row", "row_id", "rowid", "rownames", "__index_level_0__"}
 # Advice on the kinds of columns that cannot be learned from.
 REFUSED: dict[str, str] = {
-    "date": "turn them into numbers first (days since some date, hour of the day), or leave the column out",
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
     "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
 }
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T].*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([ T].*)?|\d{1,2}:\d{2}(:\d{2}.*)?"
-)
+# Kinds of columns that are one number.
+NUMBERS = ("number", "constant", "boolean", "date")
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ class Column:
     """A column of a table.
 
     Kinds are ``number``; ``constant``, a number with one value so far; ``boolean``, 0 or 1; ``category``, one feature
-    for each of its ``categories``; ``label``; ``index``, which is left out; and those that cannot be learned from:
-    ``date``, ``text`` and ``nested``.
+    for each of its ``categories``; ``date``, a date or time in days; ``label``; ``index``, which is left out; and those
+    that cannot be learned from: ``text`` and ``nested``. ``form`` tells how text stands for numbers, see
+    `budgetrun.data.tables.written`; empty for plain numbers.
     """
 
     name: str  # the position, if the table has no names
@@ -59,16 +60,19 @@ class Column:
     categories: tuple[str, ...] = ()
     numeric: bool = True  # for a label: its values are numbers
     named: bool = True  # the table has names
+    gaps: bool = False  # one more feature tells whether the value is missing
+    form: str = ""
 
     @property
     def features(self) -> list[str]:
+        own = [self.name] if self.kind in NUMBERS else []
         if self.kind == "category":
-            return [f"{self.name}={category}" for category in self.categories]
-        return [self.name] if self.kind in ("number", "constant", "boolean") else []
+            own = [f"{self.name}={category}" for category in self.categories]
+        return own + [f"{self.name} is missing"] * (self.gaps and bool(own))
 
     @property
     def as_text(self) -> bool:
-        return self.kind in ("category", "boolean") or (self.kind == "label" and not self.numeric)
+        return self.kind in ("category", "boolean") or bool(self.form) or (self.kind == "label" and not self.numeric)
 
     def __str__(self) -> str:
         return f"column {self.position} ({self.name})" if self.named else f"column {self.position}"
@@ -89,9 +93,12 @@ class Sample:
 
 def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
-    columns = [Column(sample.name, at, *_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
+    columns = []
+    for at, sample in enumerate(samples, start=1):
+        kind, why, categories, *form = _kind(sample)
+        columns.append(Column(sample.name, at, kind, why, categories, named=named, form=form[0] if form else ""))
     for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
-        if column.kind == "number" and named and column.name.lower() in INDEX_NAMES and _counts(sample.values):
+        if column.kind == "number" and named and _is_index_name(column.name) and _counts(sample.values):
             columns[at] = replace(column, kind="index", why="left out: it counts the rows")
     return columns
 
@@ -102,15 +109,18 @@ def as_label(column: Column, sample: Sample, where: str) -> Column:
         told = f"{column.why}; labels are numbers, booleans or text"
         raise InputError(f"{where}: {column} cannot be the label: {told}")
     numeric = column.kind in ("number", "constant", "index") and sample.kind != "boolean"
-    return replace(column, kind="label", why="the label", categories=(), numeric=numeric)
+    form = column.form if numeric else ""
+    return replace(column, kind="label", why="the label", categories=(), numeric=numeric, form=form)
 
 
-def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
+def _kind(sample: Sample) -> tuple[Any, ...]:
+    """Return the kind of a column, the reason for it, its categories, and perhaps its form."""
     values = [value for value in sample.values if value is not None]
     so_far = f"the first {len(sample.values):,} rows"
     if sample.kind in ("date", "nested"):
         what = "dates or times" if sample.kind == "date" else "lists or records"
-        return sample.kind, f"it holds {f'values of type {clipped(sample.type)}' if sample.type else what}", ()
+        told = f"it holds {f'values of type {clipped(sample.type)}' if sample.type else what}"
+        return sample.kind, told, (), DAYS * (sample.kind == "date")
     if not values:
         return "number", f"no values in {so_far}", ()
     distinct = set(values)
@@ -120,13 +130,14 @@ def _kind(sample: Sample) -> tuple[Kind, str, tuple[str, ...]]:
         return _number(distinct, "numbers", so_far)
     numbers = {value for value in distinct if not is_text(value)}
     n_numbers = len(values) if len(numbers) == len(distinct) else sum(value in numbers for value in values)
+    if n_numbers < len(values) and (form := form_of(distinct)):
+        kind = "number" if form in MARKS else "date"
+        return kind, f"such as {next(iter(values))!r}", (), form
     if 2 * n_numbers >= len(values):
         told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"
         return _number(distinct if n_numbers == len(values) else {0, 1}, told, so_far)
     if any({value.lower() for value in distinct} <= pair.keys() for pair in BOOLEANS):
         return "boolean", f"only {' and '.join(sorted(distinct))} in {so_far}", ()
-    if 2 * sum(_DATE.fullmatch(value) is not None for value in distinct) >= len(distinct):
-        return "date", f"it holds dates or times, such as {next(iter(values))!r}", ()
     if len(distinct) > MOST_CATEGORIES or (len(distinct) > 50 and 2 * len(distinct) > len(values)):
         return "text", f"it holds text, {len(distinct):,} different values in {so_far}", ()
     told = "category" if len(distinct) == 1 else "categories"
@@ -139,13 +150,17 @@ def _number(distinct: set[Any], what: str, so_far: str) -> tuple[Kind, str, tupl
     return "number", f"{what} in {so_far}", ()
 
 
+def _is_index_name(name: str) -> bool:
+    return name.lower() in INDEX_NAMES or re.search(r"([_\W]id|[a-z]I[dD])$", name) is not None
+
+
 def _counts(values: Sequence[Any]) -> bool:
-    """Tell whether values count from 0 or 1."""
+    """Tell whether values count, from any whole number."""
     try:
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
         return False
-    return any(numbers == [float(start + k) for k in range(len(numbers))] for start in (0, 1))
+    return numbers[0].is_integer() and numbers == [numbers[0] + k for k in range(len(numbers))]
 
 
 def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: str) -> Column:
@@ -190,26 +205,32 @@ def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str)
     if usual:
         column = columns[names.index(usual[0])]
         return column, f"the label is {column}, by its name"
-    texts = [column for column in columns if column.kind == "category"]
-    if len(texts) == 1:
+    texts = [column for column in columns if column.kind in ("category", "boolean")]
+    inner = [column.position - 1 for column in columns if column.kind != "index"] or [0]
+    likely = [columns[at] for at in sorted({inner[0], inner[-1]}) if _like_labels(columns[at], samples[at])]
+    if len(texts) == 1 and (texts[0] in likely or len(likely) != 1):
         return texts[0], f"the label is {texts[0]}, the only one with text"
-    ends = [columns[at] for at in sorted({0, len(columns) - 1}) if _like_labels(columns[at], samples[at])]
-    if not texts and len(ends) == 1:
-        other = "last" if ends[0].position == 1 else "first"
-        return ends[0], f"the label is {ends[0]}, which has few different whole numbers, and the {other} column has not"
-    found = " and ".join(map(str, (texts or ends)[:5]))
-    told = f"{found} could be it" if found else "no column looks like one"
-    raise InputError(f"{where}: which column is the label? {told}; name it (--label NAME or NUMBER)")
+    if len(texts) != 1 and len(likely) == 1:
+        other = "last" if likely[0].position == 1 else "first"
+        return likely[0], f"the label is {likely[0]}, which has few different values, and the {other} column has not"
+    found = sorted({column.position: column for column in [*texts, *likely]}.items())
+    names = [column.name if column.named and column.name else str(at) for at, column in found[:5]]
+    told = f"it could be {' or '.join(str(column) for _, column in found[:5])}" if found else "no column looks like one"
+    advice = " or ".join(f"--label {shlex.quote(printable(name))}" for name in names)
+    known = listed([column.name for column in columns]) if columns[0].named else f"1 to {len(columns):,}"
+    advice = advice or f"--label and one of its columns, {known}; for a number to be predicted also --task regression"
+    raise InputError(f"{where}: which column is the label? {told}; add {advice}")
 
 
 def _like_labels(column: Column, sample: Sample) -> bool:
-    if "boolean" in (sample.kind, column.kind):
+    if column.kind == "boolean":
         return True
     distinct = {value for value in sample.values if value is not None}
     try:
-        return 1 < len(distinct) <= MOST_LABELS and all(float(value).is_integer() for value in distinct)
+        whole = column.kind == "category" or all(float(value).is_integer() for value in distinct)
     except (TypeError, ValueError, OverflowError):
         return False
+    return whole and 1 < len(distinct) <= MOST_LABELS
 
 
 def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:

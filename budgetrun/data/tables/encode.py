@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from budgetrun.data.cards import Label
 from budgetrun.data.content import clipped, is_text, listed, number_fault, shown
+from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
+from budgetrun.data.tables.written import TOLD, number
 from budgetrun.kernels.kinds import Matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Missing = Literal["refuse", "skip", "zero"]
+# An error; leave the row out; read 0; or read the mean of the values before it, or a category of its own.
+Missing = Literal["refuse", "skip", "zero", "fill"]
 # With more features, of which rows have less than this share, rows are sparse; see `is_sparse`.
 DENSE_FEATURES = 64
 DENSE_SHARE = 0.5
@@ -52,6 +55,7 @@ class Piece(NamedTuple):
     faults: list[Fault]
     place: Callable[[int, int], str]
     n_rows: int
+    means: list[list[float]]  # `Means.state` after these rows
 
 
 class Encoder:
@@ -59,10 +63,15 @@ class Encoder:
 
     Rows that are vectors already have ``vectors`` features; other features follow from the columns of the table.
     ``unknown`` counts, for each category column, the rows whose category was not known; they have zeros there.
+    With ``means``, missing values of columns are filled, and ``lost`` counts them by position.
     """
 
-    def __init__(self, columns: Sequence[Column], vectors: int | None = None, sparse: bool = False) -> None:
+    def __init__(
+        self, columns: Sequence[Column], vectors: int | None = None, sparse: bool = False, means: Means | None = None
+    ) -> None:
+        self.means, self.lost = means, dict.fromkeys((column.position for column in columns), 0)
         self.label = next((column for column in columns if column.kind == "label"), None)
+        self._forms = forms_of(columns)
         self.vectors, self.sparse = vectors, sparse
         self.inputs = [column for column in columns if column.features]
         self.unknown = {column.name: 0 for column in self.inputs if column.kind == "category"}
@@ -73,6 +82,9 @@ class Encoder:
         self.features = [feature for column in self.inputs for feature in column.features]
         sizes = [len(column.features) for column in self.inputs]
         self._offsets = np.cumsum([0, *sizes]).tolist()
+        # The columns of numbers, and the last feature of those with gaps.
+        self._numbers = [k for k, column in enumerate(self.inputs) if column.kind != "category"]
+        self._gaps = [(k, self._offsets[k + 1] - 1) for k in self._numbers if self.inputs[k].gaps]
         # The position of each feature's column.
         self.positions = np.repeat([column.position for column in self.inputs], sizes)
         self.sparse = is_sparse(len(self.features), len(self.inputs))
@@ -85,7 +97,7 @@ class Encoder:
 
     def pieces(self, batch: Batch, n_rows: int, classes: Sequence[Label] | None) -> Iterator[Piece]:
         """Yield the examples of a batch, at most ``n_rows`` at a time; labels must be in ``classes``, if given."""
-        values, of_batch = ({}, []) if self.vectors else values_of(batch, self.wanted)
+        values, of_batch = ({}, []) if self.vectors else values_of(batch, self.wanted, self._forms)
         of_batch += batch.faults
         for start in range(0, max(batch.n_rows, 1), n_rows):
             rows = slice(start, min(start + n_rows, batch.n_rows))
@@ -112,12 +124,13 @@ class Encoder:
             def place(row: int, position: int, start: int = start) -> str:
                 return batch.place(start + row, position)
 
-            yield Piece(X, y, faults, place, rows.stop - start)
+            state = [self.means.totals.tolist(), self.means.counts.tolist()] if self.means else []
+            yield Piece(X, y, faults, place, rows.stop - start, state)
 
     def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
-        n = rows.stop - rows.start
-        # For each column, the feature that is not 0 and its value.
-        at, values = np.empty((n, len(self.inputs)), dtype=np.int32), np.empty((n, len(self.inputs)))
+        n, width = rows.stop - rows.start, len(self.inputs) + len(self._gaps)
+        # For each column, the feature that is not 0 and its value; then the features that tell of gaps.
+        at, values = np.empty((n, width), dtype=np.int32), np.empty((n, width))
         for k, column in enumerate(self.inputs):
             found, at[:, k] = columns[column.position], self._offsets[k]
             if not isinstance(found, Texts):
@@ -133,12 +146,24 @@ class Encoder:
                     faults.append(Fault("text", int(wrong[0]), column.position, len(wrong), told))
                 continue
             order = {category: code for code, category in enumerate(column.categories)}
-            code_of = np.array([*(order.get(value, -1) for value in found.values), -2], dtype=np.int32)[codes]
+            if self.means is not None:
+                self.lost[column.position] += int(np.count_nonzero(codes == -1))
+            # Without a category of its own, what is missing is like an unknown category.
+            none = len(order) if column.gaps else -2 if self.means is None else -1
+            code_of = np.array([*(order.get(value, -1) for value in found.values), none], dtype=np.int32)[codes]
             values[:, k] = np.where(code_of >= 0, 1.0, np.where(code_of == -1, 0.0, np.nan))
             at[:, k] += np.maximum(code_of, 0)
-            self.unknown[column.name] += int(np.count_nonzero(code_of == -1))
+            self.unknown[column.name] += int(np.count_nonzero((code_of == -1) & (codes != -1)))
+        if self.means is not None:
+            filled = values[:, self._numbers]
+            lost = self.means.fill(filled)
+            values[:, self._numbers] = filled
+            for k, n_lost in zip(self._numbers, lost.sum(axis=0).tolist(), strict=True):
+                self.lost[self.inputs[k].position] += n_lost
+            for slot, (k, feature) in enumerate(self._gaps, start=len(self.inputs)):
+                at[:, slot], values[:, slot] = feature, lost[:, self._numbers.index(k)]
         d = len(self.features)
-        if len(self.inputs) == d and not self.unknown:
+        if width == d and not self.unknown and not self._gaps:
             return values
         if not self.sparse:
             X = np.zeros((n, d))
@@ -196,7 +221,7 @@ def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
 
 
 def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matrix, NDArray[Any]]:
-    """Return examples without missing values: their rows left out, or zeros instead."""
+    """Return examples without missing values: their rows left out, or zeros instead; filled ones lack labels alone."""
     values = X if isinstance(X, np.ndarray) else X.data
     lost = np.isnan(values)
     if missing == "zero":
@@ -205,6 +230,8 @@ def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matri
             X.eliminate_zeros()
         return X, y
     kept = ~no_labels(y) if len(y) else np.ones(X.shape[0], dtype=bool)
+    if missing == "fill":
+        return X[kept], y[kept]
     if isinstance(X, np.ndarray):
         kept &= ~lost.any(axis=1)
     else:
@@ -212,18 +239,36 @@ def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matri
     return X[kept], y[kept] if len(y) else y
 
 
-def values_of(batch: Batch, wanted: Mapping[int, bool]) -> tuple[dict[int, Values], list[Fault]]:
-    """Return the columns of a batch as texts, where ``wanted`` is true, or numbers, with faulty numbers."""
+def forms_of(columns: Sequence[Column]) -> dict[int, str]:
+    """Return the forms of columns whose text stands for numbers, by position."""
+    return {column.position: column.form for column in columns if column.form}
+
+
+def values_of(
+    batch: Batch, wanted: Mapping[int, bool], forms: Mapping[int, str]
+) -> tuple[dict[int, Values], list[Fault]]:
+    """Return the columns of a batch as texts, where ``wanted`` is true, or numbers, with faulty numbers.
+
+    Text of a column with a form is turned into numbers.
+    """
     values: dict[int, Values] = {}
     faults: list[Fault] = []
     for position, as_text in wanted.items():
-        if as_text:
-            texts = values[position] = texts_of(batch.columns[position])
+        array, form = batch.columns[position], forms.get(position)
+        if as_text and not (form and is_temporal(array)):
+            texts = values[position] = texts_of(array)
             # Arrays of text drop them from the end of a label.
             if nul := [code for code, text in enumerate(texts.values) if "\0" in text]:
                 rows = np.flatnonzero(np.isin(texts.codes, nul)).tolist()
                 told = f"{shown(texts.values[texts.codes[rows[0]]])} has a NUL character; remove it"
                 faults.append(Fault("NUL", rows[0], position, len(rows), told))
+            if form:
+                each = np.array([*(number(text, form) for text in texts.values), 0.0])
+                odd = np.flatnonzero(np.isnan(each)[texts.codes]).tolist()
+                values[position] = np.where(texts.codes < 0, np.nan, each[texts.codes])
+                if odd:
+                    told = f"{shown(texts.values[texts.codes[odd[0]]])} is not like the first rows: {TOLD[form]}"
+                    faults.append(Fault("text", odd[0], position, len(odd), told))
             continue
         values[position], wrong = numbers_of(batch.columns[position])
         if wrong and batch.cell is not None:
@@ -242,6 +287,8 @@ def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
+    if is_temporal(array):
+        return _days(array), []
     if "string" not in str(array.type):
         if pa.types.is_null(array.type):
             return np.full(len(array), np.nan), []
@@ -250,6 +297,29 @@ def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
     values = [_number("" if text is None else text.strip(" \t")) for text in array.to_pylist()]
     faults = [row for row, value in enumerate(values) if value is None]
     return np.array([0.0 if value is None else value for value in values], dtype=np.float64), faults
+
+
+def is_temporal(array: Any) -> bool:
+    """Return whether an Arrow array holds dates, times or durations."""
+    import pyarrow as pa
+
+    kind = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    return bool(pa.types.is_temporal(kind)) and "interval" not in str(kind)
+
+
+def _days(array: Any) -> NDArray[np.float64]:
+    """Return dates as days since 1970-01-01, times and durations as days."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind, lost = array.type, pc.is_null(array).to_numpy(zero_copy_only=False)
+    counts = pc.cast(array, pa.int32() if kind.bit_width == 32 else pa.int64()).fill_null(0).to_numpy()
+    if str(kind) == "date32[day]":
+        return np.where(lost, np.nan, counts)
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}["ms" if str(kind) == "date64[ms]" else kind.unit]
+    # As of text: whole days, and then the time of the day.
+    days, rest = np.divmod(counts.astype(np.int64), 86400 * per_second)
+    return np.where(lost, np.nan, days + rest / per_second / 86400)
 
 
 @lru_cache(maxsize=1000)

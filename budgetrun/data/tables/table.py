@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, counted
 from budgetrun.data.cards import Label
 from budgetrun.data.content import is_text
+from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import (
+    NUMBERS,
     REFUSED,
     Column,
     Fault,
@@ -33,7 +35,8 @@ from budgetrun.data.tables.columns import (
     fitted_columns,
     to_json,
 )
-from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
+from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, forms_of, values_of, without_missing
+from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
@@ -89,6 +92,7 @@ class Table:
         index: Sequence[str | int] = (),
         classes: Sequence[Label] | None = None,
         encoding: dict[str, Any] | None = None,
+        continued: bool = False,
     ) -> None:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
@@ -99,7 +103,10 @@ class Table:
         self.skipped = self.zeroed = 0
         self._digest: str | None = None
         self._labels_seen: tuple[Label, ...] | None = None
-        self._encoded = encoding is not None
+        self._encoded, self._learns = encoding is not None, encoding is None or continued
+        self._means: list[list[float]] = [] if encoding is None else encoding.get("means", [])
+        # Missing values by column, once they are counted.
+        self._lost: dict[int, int] = {}
         if isinstance(source, Vectors):
             source.fit(encoding, self.numbers)
             self.columns = [] if source.label is None else [source.label]
@@ -134,6 +141,7 @@ class Table:
                 labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in values}
             check_distinct(labels, self.where, found)
             self._labels_seen = as_classes(labels)
+        self._gaps_seen = {at for at, sample in enumerate(samples, start=1) if None in sample.values}
         # The values, perhaps many, are not needed any more.
         self._reader.samples = [replace(sample, values=()) for sample in samples]
 
@@ -142,26 +150,43 @@ class Table:
         """The encoder; categories are those of the whole source, if it can be read again."""
         if isinstance(self._reader, Vectors):
             return Encoder(self.columns, self._reader.n_features, self._reader.sparse)
-        if self.again and not self._encoded and any(column.kind == "category" for column in self.columns):
-            self._look_through()
-        return Encoder(self.columns)
+        fills = self.missing == "fill" and (self._learns or bool(self._means))
+        if not self._encoded and (self.again or fills):
+            if self.again and (fills or any(column.kind == "category" for column in self.columns)):
+                self._look_through()
+            elif fills:
+                self.columns = [replace(c, gaps=c.position in self._gaps_seen) for c in self.columns]
+        n_numbers = sum(column.kind in NUMBERS for column in self.columns)
+        means = Means(n_numbers, self._learns) if fills else None
+        if means and self._means:
+            means.totals, means.counts = map(np.array, self._means)
+        return Encoder(self.columns, means=means)
 
     def _look_through(self) -> None:
-        """Find all categories and labels, and count the rows."""
+        """Find all categories and labels, and the columns that have gaps if these are filled; count the rows."""
         columns = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
         found: dict[int, set[Any]] = {column.position: set(column.categories) for column in columns}
-        wanted = {column.position: column.as_text for column in columns}
+        fills = self.missing == "fill" and not self._encoded
+        numbers = [c for c in self.columns if fills and c.kind in NUMBERS]
+        lost = {column.position: 0 for column in [*columns, *numbers] if fills and column.kind != "label"}
+        wanted, forms = {column.position: column.as_text for column in [*columns, *numbers]}, forms_of(self.columns)
         n_rows = 0
         for batch in filter(None, self._reader.batches(wanted)):
             n_rows += batch.n_rows
-            values, _ = values_of(batch, wanted)
+            values, _ = values_of(batch, wanted, forms)
+            for position in lost:
+                of_column = values[position]
+                gone = of_column.codes == -1 if isinstance(of_column, Texts) else np.isnan(of_column)
+                lost[position] += int(np.count_nonzero(gone))
             for column in columns:
                 if column.kind == "label" and self.numbers:
                     continue
-                of_batch, of_column = values[column.position], found[column.position]
-                of_column.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
-                check_distinct(of_column, self.where, column)
-        self.n_rows = n_rows
+                of_batch, known = values[column.position], found[column.position]
+                known.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
+                check_distinct(known, self.where, column)
+        self.n_rows, self._lost = n_rows, lost
+        self.columns = [replace(c, gaps=lost.get(c.position, 0) > 0) if fills else c for c in self.columns]
+        columns = [self.columns[column.position - 1] for column in columns]
         for column in columns:
             if column.kind == "category":
                 self.columns[column.position - 1] = replace(column, categories=tuple(sorted(found[column.position])))
@@ -206,7 +231,12 @@ class Table:
         if isinstance(self._reader, Vectors):
             return {"n_features": len(self.features), "classes": classes, **self._reader.fitting}
         assert self._encoder
-        return {"columns": to_json(self.columns), "classes": classes}
+        return {"columns": to_json(self.columns), "classes": classes, **self.means}
+
+    @property
+    def means(self) -> dict[str, Any]:
+        """The means that took the place of missing values after the last chunk, for `encoding`."""
+        return {"means": self._means} if self._means else {}
 
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
@@ -227,7 +257,7 @@ class Table:
                 yield pieces
 
         for pieces in ahead(read()):
-            for X, y, faults, _, n in pieces:
+            for X, y, faults, _, n, self._means in pieces:
                 if faults:
                     X, y = without_missing(X, y, self.missing)
                     self.skipped += n - X.shape[0]
@@ -236,6 +266,7 @@ class Table:
                 if X.shape[0]:
                     yield Chunk(X, y, first_row)
                 first_row += n
+        self._lost = self._encoder.lost
         if not first_row:
             raise InputError(f"{self.where}: no rows")
         if first_row == self.skipped:
@@ -283,7 +314,9 @@ class Table:
         return vstack(sparse, format="csr"), np.concatenate(labels)
 
     def _raise_first(self, piece: Piece) -> None:
-        allowed = {"skip": ("missing", "no label"), "zero": ("missing",), "refuse": ()}[self.missing]
+        allowed = {"skip": ("missing", "no label"), "zero": ("missing",)}.get(self.missing, ())
+        if self.missing == "fill" and self._learns:
+            allowed = ("no label",)
         wrong = [fault for fault in piece.faults if fault.kind not in allowed]
         if wrong:
             first = min(wrong, key=lambda fault: (fault.row, fault.position))
@@ -292,10 +325,10 @@ class Table:
     def _advice(self, fault: Fault) -> str:
         label = self.label_column
         if fault.kind == "missing":
-            advice = "set missing to skip to leave such rows out, or to zero to read 0"
+            advice = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
             return f" in {self._column(fault.position)}; {advice}"
         if fault.kind == "no label":
-            skipping = "set missing to skip to leave such rows out"
+            skipping = "leave such rows out (--missing skip)"
             return f"; {skipping if self.missing == 'refuse' else 'a missing label cannot be read as 0'}"
         if fault.kind == "label":
             return "; name all labels in advance (--classes)"
@@ -315,8 +348,15 @@ class Table:
         one_hot = [c for c in self.columns if c.kind == "category"]
         told += [f"{c} became {len(c.features):,} features, one for each category" for c in one_hot]
         told += [f"{c} is read as 0 and 1 ({c.why})" for c in self.columns if c.kind == "boolean"]
+        told += [f"{c} is read as {TOLD[c.form]} ({c.why})" for c in self.columns if c.form]
+        for c in [c for c in self.columns if self.missing == "fill" and self._lost.get(c.position)]:
+            n, how = self._lost[c.position], "the mean of the values before them"
+            own = "a category of their own" if c.gaps else "no category"
+            how = own if c.kind == "category" else how + ", with a feature that tells it" * c.gaps
+            told.append(f"{c}: {counted(n, 'missing value')} became {how}")
         if self.skipped:
-            told.append(f"{self.skipped:,} rows are left out because a value is missing")
+            what = "the label" if self.missing == "fill" else "a value"
+            told.append(f"{counted(self.skipped, 'row')} left out because {what} is missing")
         if self.zeroed:
             told.append(f"{self.zeroed:,} missing values are read as 0")
         return [f"{self.where}: {one}." for one in told + self._unknown_notes()]

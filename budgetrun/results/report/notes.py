@@ -2,7 +2,7 @@
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import FractionBudget, value_text
-from budgetrun.data.streams import ROUNDS
+from budgetrun.kernels.width import ROUNDS
 from budgetrun.learners.one_vs_rest import is_one_vs_rest
 from budgetrun.results.report.layout import Table
 from budgetrun.results.store import optimum

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import yaml
 
-from budgetrun.base.errors import InputError, one_line, printable
+from budgetrun.base.errors import CONTROL, InputError, one_line, printable
+from budgetrun.base.params import STARTING
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.config.schema import AUTO
-from budgetrun.data.streams import ROUNDS, median_gamma
+from budgetrun.config.yaml import Plain
 from budgetrun.data.tables.encode import Missing
+from budgetrun.kernels.width import ROUNDS, median_gamma
 from budgetrun.results.plotting import slug
 from budgetrun.runner.live.kept import scaler
 
@@ -36,7 +38,7 @@ _FORMS = {
 }
 # Columns with their captions that tables of regression show besides the RMSE.
 _MORE = {"mae": "Mean absolute error", "r2": "R2: 1 for no errors, 0 for those of predicting the mean of all labels"}
-_ALGORITHM = re.compile(r"(?P<name>[a-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
+_ALGORITHM = re.compile(r"(?P<name>[A-Za-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(?P<values>.+))?")
 # A comma in brackets belongs to a list.
 _COMMA = re.compile(r",(?![^\[]*\])")
 
@@ -53,7 +55,7 @@ class Request:
     gamma: tuple[str, ...] = ("auto",)
     scale: str = "auto"
     task: str = "auto"
-    missing: Missing = "refuse"
+    missing: Missing = "fill"
     classes: tuple[str, ...] = ()
     seeds: int = _SEEDS
     metrics: tuple[str, ...] = ()
@@ -62,6 +64,8 @@ class Request:
     results: Path = Path("results")
     replay: bool = False
     force: bool = False
+    # The name is one of several folders of the same stream.
+    numbered: bool = False
 
     @property
     def from_pipe(self) -> bool:
@@ -157,15 +161,8 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     told = [one_line(text) for text in (f"The settings of: budgetrun run {request.source}", *seen)]
     comments = "".join(f"# {line}\n" for line in told)
     return comments + yaml.dump(
-        config, Dumper=_Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+        config, Dumper=Plain, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
     )
-
-
-class _Plain(yaml.SafeDumper):
-    """Writes no aliases: a value that occurs twice is written twice."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
 
 
 def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
@@ -185,7 +182,7 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
         raise InputError(
             f"{option} {text}: must be {form}, with parameters after a colon as KEY=VALUE,KEY=VALUE{where}"
         )
-    entry: dict[str, Any] = {called: found["name"]}
+    entry: dict[str, Any] = {called: found["name"] if called != "name" else _named(found["name"])}
     if found["variant"]:
         entry["variant"] = found["variant"]
     for pair in filter(None, _COMMA.split(found["values"] or "")):
@@ -200,6 +197,14 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
     return entry
 
 
+def _named(text: str) -> str:
+    """Return the name of a learner that may be written as its class is, such as ``PassiveAggressive``."""
+    from budgetrun import learners
+
+    plain = {name.replace("_", ""): name for task in learners.BASES for name in learners.for_task(task)}  # type: ignore[arg-type]
+    return text if text.islower() else plain.get(text.lower().replace("_", ""), text)
+
+
 def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str]:
     """Return an entry with the budgets and seeds that its learner takes, and the label that configs give to it."""
     from budgetrun import learners
@@ -210,10 +215,12 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tup
     except KeyError:
         # The reader of configs says what is wrong with it.
         return entry, entry["name"]
-    budget = {"budget": list(request.budgets)} if "budget" in parameters(learner) else {}
+    wanted = parameters(learner)
+    budget = {"budget": list(request.budgets)} if "budget" in wanted else {}
+    required = {name for name, one in wanted.items() if one.default is one.empty} - entry.keys()
     seeds = {"seeds": request.seeds} if learner.draws and request.seeds > 1 else {}
     label = f"{entry['name']}({learner.variant})" if learner.variant else entry["name"]
-    return budget | entry | seeds, label
+    return budget | entry | {name: STARTING[name] for name in STARTING if name in required} | seeds, label
 
 
 def _report(
@@ -276,12 +283,13 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
     scale = request.scale
     if scale == "auto":
         values = first if isinstance(first, np.ndarray) else first.data
-        largest = float(np.abs(values).max(initial=0.0))
-        scale = "none" if largest <= 1 else "running"
-        why = f"values reach {largest:,.4g}: each row is scaled by the mean and deviation of the rows before it"
-        if largest <= 1:
-            why = f"no value of the first {first.shape[0]:,} rows is beyond -1 and 1"
-        said.append(f"Scale: {scale}, because {why}.")
+        values = values[values != 0]
+        bits = not values.size or values.min() == values.max()
+        scale = "none" if bits else "running"
+        why = "each row is scaled by the mean and deviation of the rows before it (to leave them alone: --scale none)"
+        if bits:
+            why = f"every value of the first {first.shape[0]:,} rows is 0 or {values.max(initial=0):.4g}"
+        said.append(f"Scale: {scale}{', because ' if bits else ': '}{why}.")
     gammas = tuple(map(_gamma, request.gamma))
     median = None
     if AUTO in gammas:
@@ -296,7 +304,9 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         for name in left_out
     ]
     column = table.label_column
-    label = None if column is None else column.name if column.named else column.position
+    # A config holds no control characters.
+    by_name = column is not None and column.named and not CONTROL.search(column.name)
+    label = None if column is None else column.name if by_name else column.position
     return Choices(task, scale, gammas, median, label, table.n_rows), said
 
 

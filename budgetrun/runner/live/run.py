@@ -5,25 +5,26 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
-from itertools import chain
+from dataclasses import asdict, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, say
-from budgetrun.base.files import is_file, make_folder, write
+from budgetrun.base.errors import CONTROL, InputError, one_line, say
+from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
 from budgetrun.data.content import Stamp, clipped
 from budgetrun.data.streams import permutation_of
-from budgetrun.data.tables import open_table
+from budgetrun.data.tables import open_table, parts_of
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
 from budgetrun.play.selection import Selection, registry
@@ -62,24 +63,35 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
 
     Raises InputError: the request or the stream cannot be used; what has been played so far is kept.
     """
-    path = request.folder / STATE
+    if CONTROL.search(request.source):
+        raise InputError(
+            f"{one_line(request.source)}: a path with control characters, or that is not UTF-8; rename the file, or "
+            "give its content as standard input: budgetrun run - < FILE"
+        )
+    if not (request.from_pipe or "://" in request.source or os.path.exists(request.source)):
+        raise InputError(f"{one_line(request.source)}: no such file")
     if request.force:
         move_aside(request.folder)
-    with using(path):
-        before = _before(request, path)
+    request, before = _continued(request)
+    path = request.folder / STATE
     stamp = _stamp(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
         Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
+    encoding = None if before is None else before.encoding
+    if encoding is not None and not (request.from_pipe and not request.replay):
+        # The first row comes again.
+        encoding = {key: value for key, value in encoding.items() if key != "means"}
     with nullcontext() if before is None else using(path):
         table = open_table(
             request.source,
             label=request.label,
             missing=request.missing,
             classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
-            encoding=None if before is None else before.encoding,
+            encoding=encoding,
+            continued=True,
         )
         chunks, state = _ordered(table, request), before
         if state is None or not state.session.rounds:
@@ -105,12 +117,39 @@ def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
         return as_classes(texts)
 
 
+def _continued(request: Request) -> tuple[Request, Progressed | None]:
+    """Return a request with what `_before` returns for it, in the first folder that holds no other results.
+
+    Unless the folder was named, NAME-2, NAME-3 and so on are next.
+    """
+    for k in count(2):
+        path = request.folder / STATE
+        try:
+            with using(path):
+                return request, _before(request, path)
+        except _OtherResults as error:
+            if request.name is not None and not request.numbered:
+                raise
+            title = request.title.removesuffix(f"-{k - 1}") if k > 2 else request.title
+            request = replace(request, name=f"{title}-{k}", numbered=True)
+            say(f"{error.folder}: {error.why}; the results go to {request.folder}")
+    raise AssertionError
+
+
+class _OtherResults(InputError):
+    """A folder has the results of another stream, or of other options."""
+
+    def __init__(self, folder: Path, why: str, advice: str) -> None:
+        super().__init__(f"{folder}: {why}; {advice}")
+        self.folder, self.why = folder, why
+
+
 def _before(request: Request, path: Path) -> Progressed | None:
     """Return the state that an earlier call with the same arguments left; None if this is the first."""
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
-            raise InputError(
-                f"{request.folder}: holds other results; take another --name, or move them aside with --force"
+            raise _OtherResults(
+                request.folder, "holds other results", "take another --name, or move them aside with --force"
             )
         return None
     state, _ = load_state(path)
@@ -123,10 +162,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
     differing = sorted(key for key in asked if asked[key] != state.request.get(key))
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
-        raise InputError(
-            f"{request.folder}: was started with different options ({names}); use the same ones, take another "
-            "--name, or start again with --force"
-        )
+        advice = "use the same ones, take another --name, or start again with --force"
+        raise _OtherResults(request.folder, f"was started with different options ({names})", advice)
     if not request.from_pipe and not state.seen and state.stamp != _stamp(request)[: len(state.stamp)]:
         raise _is_another(request, state)
     return state
@@ -141,14 +178,17 @@ def _is_another(request: Request, state: Progressed) -> InputError:
 
 def _asked(request: Request) -> dict[str, Any]:
     """Return the options that determine the outcome, as JSON."""
-    skipped = {"results", "replay", "force"}
+    skipped = {"results", "replay", "force", "name", "numbered"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
     asked: dict[str, Any] = json.loads(json.dumps(kept))
     return asked
 
 
 def _stamp(request: Request) -> list[int]:
-    return [] if request.from_pipe or not is_file(Path(request.source)) else [*Stamp.of(Path(request.source)).state]
+    if request.from_pipe or not os.path.exists(request.source):
+        return []
+    path = Path(request.source)
+    return [number for one in (parts_of(path) if path.is_dir() else [path]) for number in Stamp.of(one).state]
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
@@ -348,6 +388,7 @@ class _Run:
         state.in_part = self._in_parts and not state.ended
         # A pipe in parts, and a state of another version, have rows that this call has not seen.
         state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun else ""
+        state.encoding |= self.table.means
         save_state(self.request.folder / STATE, self.state)
         self._saved = time.monotonic()
 

@@ -59,22 +59,25 @@ def test_it_reads_what_pythons_csv_module_writes(tmp_path_factory, rows, separat
 
 
 FINITE = "a feature is a finite number"
-SKIP = "set missing to skip to leave such rows out"
+FILL = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
 
 
-@pytest.mark.parametrize(("text", "fault"), [
-    ("a,y\n1,0\n2,\n", f"3:2: the label is missing; {SKIP}"),
-    ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {SKIP}, or to zero to read 0"),
-    ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
-    ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
-    ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
-    ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
-    ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
-    ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
-    ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
-    ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
-    ("a,ok,y\n1,yes,0\n1,no,1\n", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a,y\n1,0\n2,\n", "3:2: the label is missing; leave such rows out (--missing skip)"),
+        ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {FILL}"),
+        ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
+        ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
+        ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
+        ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
+        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
+        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
+        ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
+        ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
+        ("a,ok,y\n1,yes,0\n1,no,1\n", None),
+    ],
+)
 def test_a_fault_is_named_with_its_line_and_column(text, fault):
     table = table_of(text, label="y")
     if fault is None:
@@ -104,31 +107,33 @@ def test_missing_values_are_refused_skipped_or_zero():
     assert zero.zeroed == 2
     told = message(lambda: list(table_of(text, missing="zero", label="y").chunks()))
     assert told == "s.csv:5:3: the label is missing; a missing label cannot be read as 0"
-    assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip or zero, got 'drop'"
+    assert message(open_table, "s.csv", missing="drop") == "missing: must be refuse, skip, zero or fill, got 'drop'"
 
 
-def test_dates_and_free_text_are_refused_with_words():
-    dates = table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n")
-    assert message(dates.chunks) == (
-        "s.csv: column 1 (when): it holds dates or times, such as '2020-01-02'; turn them into numbers first (days since "  # noqa: E501
-        "some date, hour of the day), or leave the column out"
-    )
-    assert read(table_of("when,a,y\n2020-01-02,1,0\n2020-01-03,2,1\n", index="when")) == ([[1], [2]], [0, 1])
+def test_free_text_is_refused_with_words():
     text = "a,words,y\n" + "".join(f"{i},some text {i},{i % 2}\n" for i in range(99))
     assert "column 2 (words): it holds text, 99 different values in the first 99 rows" in message(table_of(text).chunks)
 
 
-FEW = "which has few different whole numbers"
-ASK = "which column is the label? column 1 (u) and column 3 (w) could be it; name it (--label NAME or NUMBER)"
+FEW = "which has few different values"
+ASK = "which column is the label? it could be column 1 (u) or column 3 (w); add --label u or --label w"
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
-    ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
-    ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
-    ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
-    ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
+        ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
+        ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
+        ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
+        ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
+        ("x,yes,ok\n1.5,yes,2.5\n2,no,3.5\n", "the label is column 2 (yes), the only one with text"),
+        ("x,hue,ok\n1.5,red,yes\n2,red,no\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
+        ("x,hue,ok\n1.5,red,True\n2,blue,False\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
+        ("0,1,2\n0.5,1.5,0\n2.5,3.5,1\n", f"the label is column 3 (2), {FEW}, and the first column has not"),
+        (",0,1,2\n0,0.5,1.5,0\n1,2.5,3.5,1\n", f"the label is column 4 (2), {FEW}, and the first column has not"),
+    ],
+)
 def test_the_label_is_found_and_said(text, found):
     assert table_of(text).label_found == found
 
@@ -141,6 +146,32 @@ def test_the_label_is_found_and_said(text, found):
 ])  # fmt: skip
 def test_a_label_that_is_not_clear_is_asked_for(label, told):
     assert message(table_of, "u,v,w\n1,0.5,3\n4,5,6\n", label=label) == f"s.csv: {told}"
+
+
+def test_a_column_of_categories_is_not_taken_before_one_that_looks_like_labels():
+    told = "which column is the label? it could be column 2 (my hue) or column 3 (approved)"
+    text = "x,my hue,approved\n1.5,red,1\n2,blue,0\n"
+    assert message(table_of, text) == f"s.csv: {told}; add --label 'my hue' or --label approved"
+    told = "no column looks like one; add --label and one of its columns, x z; for a number to be predicted also"
+    assert message(table_of, "x,z\n1.5,2.5\n2.5,1.5\n") == f"s.csv: which column is the label? {told} --task regression"
+
+
+def test_a_header_that_counts_is_a_header():
+    text = "0,1,2,3\n5.5,6,7,1\n6,5,7,0\n"
+    for label in (None, "3", 4, "last"):
+        table = table_of(text, label=label)
+        assert (table.features, table.classes, table.reader) == (["0", "1", "2"], (0, 1), "table 2")
+        assert read(table) == ([[5.5, 6, 7], [6, 5, 7]], [1, 0])
+    # A name goes before a number.
+    assert table_of(text, label="1", classes=()).label_column.position == 2
+    assert table_of("1,2,3\n4,5,6\n", label=1).reader == "table 1"
+
+
+def test_an_id_that_counts_is_left_out():
+    for name in ("id", "PassengerId", "user_id", "customerID"):
+        assert table_of(f"{name},a,y\n892,0.5,1\n893,0.7,0\n").features == ["a"]
+    assert table_of("valid,a,y\n892,0.5,1\n893,0.7,0\n").features == ["valid", "a"]
+    assert table_of("id,a,y\n892,0.5,1\n894,0.7,0\n").features == ["id", "a"]
 
 
 def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeypatch):

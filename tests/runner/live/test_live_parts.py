@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
+from budgetrun.config.yaml import parse
 from budgetrun.play.session import Counts, Curve, Stretch
 from budgetrun.runner.live.request import Choices, Request, budgets_of, config_text
 from budgetrun.runner.live.shuffle import shuffled
@@ -91,7 +92,29 @@ def test_the_perceptron_is_only_for_short_streams():
     assert "{name: perceptron}" in config_text(asked, choices(n_rows=None), [])
 
 
-@pytest.mark.parametrize("text", ["Forgetron", "rbp:", "fogd:features", "a b", "rbp(", ""])
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("Forgetron", "name: forgetron"),
+        ("PassiveAggressive", "name: passive_aggressive"),
+        ("Forgetron(greedy)", "name: forgetron\n  variant: greedy"),
+        ("ahpatron", "name: ahpatron\n  epsilon: 0.6"),
+        ("ahpatron:epsilon=0.7", "name: ahpatron\n  epsilon: 0.7"),
+        ("fogd:step=0.2", "{name: fogd, step: 0.2, features: 300"),
+    ],
+)
+def test_names_of_classes_and_parameters_that_are_left_out(text, entry):
+    assert entry in config_text(Request("a.csv", algorithms=(text,)), choices(), [])
+
+
+@pytest.mark.parametrize("text", ["rbp:", "fogd:features", "a b", "rbp(", ""])
 def test_an_algorithm_that_cannot_be_read(text):
     with pytest.raises(InputError, match="--algorithm"):
         config_text(Request("a.csv", algorithms=(text,)), choices(), [])
+
+
+@pytest.mark.parametrize("name", ["1e5", "-11e3", "007", "0x1f", "true", "null", "~", "1.5", "a"])
+def test_names_that_look_like_other_values_stay_text(name):
+    text = config_text(Request("a.csv", name=name), choices(), [])
+    data = parse(text).data
+    assert [data["name"], data["datasets"][0]["name"], data["report"]["tables"][0]["name"]] == [name] * 3

@@ -157,7 +157,7 @@ def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
     with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
-        run_module.run(request(budgets=(30,), seeds=1))
+        run_module.run(request(budgets=(30,), seeds=1, name="s"))
     before = contents("results/s")
     for change in (lambda text: text.replace("red", "blue"), lambda text: text[: text.index("\n", 3000) + 1]):
         text = Path("s.csv").read_text()
@@ -168,6 +168,22 @@ def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
         Path("s.csv").write_text(text)
     assert run_module.run(request(force=True)) == 0
     assert len([name for name in os.listdir("results") if name.startswith("s.old")]) == 1
+
+
+def test_other_options_write_beside_the_first(capsys):
+    for budget, name in ((30, "s"), (20, "s-2"), (10, "s-3"), (20, "s-2"), (30, "s")):
+        assert run_module.run(request(budgets=(budget,), seeds=1, algorithms=("rbp",))) == 0
+        assert Path(f"results/{name}/runs.csv").is_file()
+        told = capsys.readouterr().err
+        assert f"results go to results/{name}\n" in told or name == "s"
+    assert "results/s-2: finished" in told or sorted(os.listdir("results")) == ["s", "s-2", "s-3"]
+    assert "name: s-3\n" in Path("results/s-3/config.yaml").read_text()
+
+
+def test_a_missing_file_is_said_before_anything_else():
+    for name in ("nofile.csv", "no/folder", "a" * 400):
+        with pytest.raises(InputError, match=f"^{name}: no such file$"):
+            run_module.run(request(name, algorithms=("nope",), task="regression", metrics=("f1",)))
 
 
 def contents(folder):
@@ -205,13 +221,12 @@ def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
 
 
 def test_mistakes_are_said_of_options():
-    wrong = ("rbp", "ahpatron", "forgetron:budgets=3", "forgetton")
+    wrong = ("rbp", "Forgetron:budgets=3", "forgetton")
     with pytest.raises(InputError) as found:
         run_module.run(request(algorithms=wrong, select=("hedge:rate=-1",)))
     assert not os.path.exists("results/s")
     assert str(found.value).splitlines() == [
-        "--algorithm ahpatron: epsilon: missing; must be a number > 0 and < 1",
-        "--algorithm forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
+        "--algorithm Forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
         "label, budget)",
         "--algorithm forgetton: name: unknown 'forgetton'; did you mean 'forgetron'?  (budgetrun list algorithms)",
         "--select hedge:rate=-1: rate: unknown key  (allowed: rule, of, label)",

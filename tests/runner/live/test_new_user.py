@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+import zipfile
 
 import click
 import numpy as np
@@ -42,8 +43,8 @@ def saved(save, *arrays, **named):
     return sink.getvalue()
 
 
-def parquet():
-    return saved(lambda sink: pa.parquet.write_table(pa.Table.from_pandas(TABLE), sink))
+def parquet(frame=TABLE):
+    return saved(lambda sink: pa.parquet.write_table(pa.Table.from_pandas(frame), sink))
 
 
 def feather():
@@ -61,8 +62,8 @@ def libsvm(zero_based):
     return saved(lambda sink: dump_svmlight_file(X, 2 * Y - 1, sink, zero_based=zero_based))
 
 
-def lines_of_json():
-    return "".join(json.dumps(row) + "\n" for row in TABLE.to_dict("records")).encode()
+def lines_of_json(frame=TABLE):
+    return "".join(json.dumps(row) + "\n" for row in frame.to_dict("records")).encode()
 
 
 NAMED = TABLE.assign(target=np.where(Y == 1, "yes", "no"))
@@ -71,6 +72,25 @@ DATED = TABLE.assign(when=pd.date_range("2024-01-01", periods=N).strftime("%Y-%m
 COLORS = TABLE.assign(color=np.where(X[:, 1] > 0, "red", "blue"))
 UNSCALED = TABLE.assign(height=TABLE["height"] * 1e5)
 SORTED = pd.concat([TABLE] * 10).sort_values("target")
+
+GAPPED = with_cells("width", [3, 9], "")
+MANY = TABLE.assign(color=COLORS["color"], shape=np.where(X[:, 2] > 0, "round", "square"))
+APPROVED = COLORS.drop(columns="target").assign(approved=Y)
+EUROPEAN = TABLE.map(lambda value: f"{value:.3f}".replace(".", ",")).assign(target=NAMED["target"])
+COUNTED = TABLE.set_axis(range(4), axis=1)
+
+
+def zipped(*names):
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        for name in names:
+            archive.writestr(name, text_of())
+    return sink.getvalue()
+
+
+def excel():
+    return saved(lambda sink: TABLE.to_excel(sink, index=False))
+
 
 # Of each attempt that works: the file's name and content, further arguments, and what is said.
 WORKS = {
@@ -115,6 +135,64 @@ WORKS = {
     "an algorithm with a parameter": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=0.5"], ""),
     "several values": ("s.csv", text_of(), ["--algorithm", "ahpatron:epsilon=[0.5,0.7],budget=10"], "epsilon=0.7"),
     "a variant": ("s.csv", text_of(), ["--algorithm", "forgetron(greedy)"], ""),
+    "missing numbers": ("s.csv", text_of(GAPPED), [], "2 missing values became the mean"),
+    "missing numbers on standard input": ("-", text_of(GAPPED), [], "target"),
+    "missing text": ("s.csv", text_of(COLORS.assign(color=COLORS["color"].where(X[:, 0] > 0))), [], "of their own"),
+    "missing labels": ("s.csv", text_of(with_cells("target", [3, 9], "?")), [], "2 rows left out because the label"),
+    "missing values of many spellings": ("s.csv", text_of(with_cells("width", [1, 2], "NaN")), [], "missing values"),
+    "missing values in Parquet": ("s.parquet", parquet(TABLE.assign(width=TABLE["width"].where(Y > 0))), [], "became"),
+    "null in JSON lines": ("s.jsonl", lines_of_json(with_cells("width", [3, 9], None)), [], "became"),
+    "an empty column": ("s.csv", text_of(TABLE.assign(empty="")), [], "missing values became"),
+    "dates": ("s.csv", text_of(DATED), [], "days since 1970-01-01"),
+    "dates and times": ("s.csv", text_of(DATED.assign(when=DATED["when"] + "T12:30:00Z")), [], "days since 1970-01-01"),
+    "American dates": ("s.csv", text_of(DATED.assign(when="3/25/2024")), [], "month, day and year"),
+    "European dates": ("s.csv", text_of(DATED.assign(when="25.3.2024")), [], "day, month and year"),
+    "times of the day": ("s.csv", text_of(DATED.assign(when="12:30")), [], "days since midnight"),
+    "dates in Parquet": ("s.parquet", parquet(DATED.assign(when=pd.to_datetime(DATED["when"]))), [], "as days"),
+    "decimal commas": ("s.csv", text_of(EUROPEAN, sep=";"), [], "decimal comma"),
+    "commas between thousands": ("s.csv", text_of(TABLE.assign(price="1,234")), [], "commas between thousands"),
+    "an id that counts": ("s.csv", text_of(TABLE.assign(id=range(1000, 1000 + N))), [], "left out: it counts"),
+    "comments at the top": ("s.csv", b"# from a paper\n# 2024\n" + text_of(), [], "target"),
+    "a zip archive": ("s.csv.zip", zipped("s.csv", "__MACOSX/._s.csv"), [], "target"),
+    "an Excel sheet": ("s.xlsx", excel(), [], "target"),
+    "a header of numbers": ("s.csv", text_of(COUNTED), [], "column 4 (3)"),
+    "a header of numbers and an index": ("s.csv", COUNTED.to_csv().encode(), [], "column 5 (3)"),
+    "a column named by a number": ("s.csv", text_of(COUNTED), ["--label", "3"], "column 4 (3), as asked"),
+    "labels of yes and no": ("s.csv", text_of(NAMED.rename(columns={"target": "ok"})), [], "only one with text"),
+    "labels of True and False, unnamed": (
+        "s.csv",
+        text_of(TABLE.rename(columns={"target": "ok"}).assign(ok=Y == 1)),
+        [],
+        "only one with text",
+    ),
+    "text in several columns, the label last": (
+        "s.csv",
+        text_of(MANY[["height", "color", "shape", "target"]].rename(columns={"target": "bought"})),
+        [],
+        "column 4 (bought), which has few different values",
+    ),
+    "the label of a name, in the middle": ("s.csv", text_of(MANY), [], "by its name"),
+    "a label with blanks in its name": (
+        "s.csv",
+        text_of(TABLE.rename(columns={"target": "a b"})),
+        ["--label", "a b"],
+        "",
+    ),
+    "features that are bits": ("s.csv", text_of((TABLE > 0).astype(int)), [], "is 0 or 1"),
+    "features that are bits times a factor": ("s.csv", text_of(5 * (TABLE > 0).astype(int)), [], "is 0 or 5"),
+    "features between -1 and 1": ("s.csv", text_of(TABLE.assign(height=TABLE["height"] / 9)), [], "Scale: running"),
+    "a learner by its class": ("s.csv", text_of(), ["--algorithm", "Forgetron"], ""),
+    "a learner without its parameters": ("s.csv", text_of(), ["--algorithm", "ahpatron"], ""),
+    "numbers to be predicted": (
+        "s.csv",
+        text_of(),
+        ["--task", "regression", "--label", "height", "--algorithm", "klms"],
+        "root mean squared",
+    ),
+    "a seed, a name and a metric": ("s.csv", text_of(), ["--shuffle", "1", "--name", "s", "--metrics", "f1"], "binary"),
+    "refused gaps where there are none": ("s.csv", text_of(), ["--missing", "refuse"], ""),
+    "labels of two words": ("s.csv", text_of(NAMED.assign(target=NAMED["target"] + " sir")), [], "binary"),
+    "accents": ("s.csv", text_of(COLORS.replace("red", "rosé")), [], "color"),
 }
 # Of each attempt that cannot work: the same, and a part of the only sentence.
 FAILS = {
@@ -123,13 +201,23 @@ FAILS = {
     "a header alone": ("s.csv", b"a,b,target\n", [], "no rows"),
     "text where a number belongs": ("s.csv", text_of(with_cells("width", [200], "much")), [], "much"),
     "a row that is too short": ("s.csv", text_of() + b"1,2\n", [], "columns"),
-    "missing values": ("s.csv", text_of(with_cells("width", [7], "")), [], "missing to skip"),
-    "dates": ("s.csv", text_of(DATED), [], "date"),
+    "missing values": ("s.csv", text_of(with_cells("width", [7], "")), ["--missing", "refuse"], "--missing skip"),
+    "an unknown label by its name": ("s.csv", text_of(), ["--label", "tagret"], "target"),
+    "two columns of text": ("s.csv", text_of(MANY[["color", "height", "shape"]]), [], "--label color or --label shape"),
+    "a colour and a decision": ("s.csv", text_of(APPROVED[["height", "color", "approved"]]), [], "--label approved"),
+    "numbers alone": ("s.csv", text_of(TABLE.drop(columns="target")), [], "--task regression"),
+    "an archive of two files": ("s.zip", zipped("a.csv", "b.csv"), [], "unpack it"),
+    "a URL": (None, b"", ["http://localhost:1/s.csv"], "pip install 'budgetrun[remote]'"),
+    "a folder": (None, b"", ["."], "a folder"),
+    "free text": ("s.csv", text_of(TABLE.assign(note=[f"note {i}" for i in range(N)])), [], "free text"),
+    "numbers for classes": ("s.csv", text_of(), ["--task", "regression", "--metrics", "f1"], "--metrics"),
+    "a scale that does not exist": ("s.csv", text_of(), ["--scale", "minmax"], "minmax"),
     "no such label": ("s.csv", text_of(), ["--label", "goal"], "goal"),
     "a label that is measured": ("s.csv", text_of(), ["--label", "height"], "--label"),
     "one class only": ("s.csv", text_of(TABLE.assign(target=1)), [], "class"),
     "two classes asked of three": ("s.csv", text_of(THREE), ["--task", "binary"], "multiclass"),
-    "an Excel file": ("s.xlsx", b"PK\x03\x04 whatever", [], "not supported"),
+    "a torn Excel file": ("s.xlsx", b"PK\x03\x04 whatever", [], "not a readable Excel file"),
+    "an old Excel file": ("s.xls", b"\xd0\xcf\x11\xe0", [], "not supported"),
     "a picture": ("s.png", b"\x89PNG\r\n\x1a\n\x00\x00", [], "not supported"),
     "a torn Parquet file": ("s.parquet", parquet()[:200], [], "s.parquet"),
     "no such algorithm": ("s.csv", text_of(), ["--algorithm", "forgetton"], "forgetron"),

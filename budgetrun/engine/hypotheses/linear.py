@@ -1,0 +1,123 @@
+"""Linear functions of the examples themselves, with an intercept, whose sums have a stated order."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun.engine.hypotheses.features import WithoutSupport
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Rows
+from budgetrun.kernels.kinds import floats
+from budgetrun.kernels.sums import inner, put, taken
+
+
+class Linear(WithoutSupport):
+    """f(x) = w_0 + sum over j of w_j x_j, which may change in every round. The support set is empty.
+
+    The verbs are `step` and `adapt`.
+
+    Parameters
+    ----------
+    unit : float, > 0
+        The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
+    squared : float, >= 0
+        For `adapt`: what the sums of squared derivatives begin with.
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (d + 1,)
+        The weights; the first is the intercept.
+
+    Notes
+    -----
+    A round's score is computed when the round comes: the intercept, then one stored value after the other. So it has
+    the same bits however a stream is cut, and for dense and sparse rows.
+    """
+
+    form = "linear"
+
+    def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int) -> None:
+        super().__init__(pool, *shape)
+        self._unit = unit
+        self._least_squared = squared
+        self.w = np.zeros(0)
+        # For `adapt`: the sum of the squared derivatives so far, by weight.
+        self._squared = np.zeros(0)
+        # The block's examples: their values and the places of these in w, and where each row begins.
+        self._values, self._places, self._starts = np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp)
+
+    @property
+    def current(self) -> Any:
+        return self._sum(self._round)
+
+    def step(self, weight: float) -> None:
+        """w += weight (1, x_t), for the example x_t of the current round."""
+        places, values = self._row(self._round)
+        put(taken(self.w, places) + weight * values, places, self.w)
+
+    def adapt(self, slope: float, step: float) -> None:
+        """w_j += step g_j / sqrt(sum of all g_j^2 so far), where g = slope (1, x_t)."""
+        places, values = self._row(self._round)
+        adapt(self.w, self._squared, places, slope * values, step)
+
+    def begin_block(self) -> None:
+        super().begin_block()
+        self._values, self._places, self._starts = with_ones(self._pool.examples(self._block_slots))
+        if not len(self.w):
+            self._widen(self._pool.n_features + 1)
+
+    def score_at(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
+        score = self._sum(t)
+        if abs(score) <= self.rounding * self._unit:
+            score = 0.0
+        self.scores[t] = score
+        return score
+
+    def _sum(self, t: int) -> float:
+        places, values = self._row(t)
+        return float(inner(taken(self.w, places), values))
+
+    def _row(self, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places in w and the values of a round of the block."""
+        start, end = self._starts[t], self._starts[t + 1]
+        return self._places[start:end], self._values[start:end]
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if not len(self.w):
+            return np.zeros(X.shape[0])
+        scores: np.ndarray = sp.csr_array(with_ones(X), shape=(X.shape[0], len(self.w))) @ self.w
+        return scores
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        self._widen(n_features + 1)
+
+    def _widen(self, n: int) -> None:
+        """Let f have n weights; the new ones are 0."""
+        self.w = np.append(self.w, np.zeros(n))[:n]
+        self._squared = np.append(self._squared, np.full(n, self._least_squared))[:n]
+
+
+def adapt(w: np.ndarray, squared: np.ndarray, places: np.ndarray, g: np.ndarray, step: float) -> None:
+    """Change weights by step g / sqrt(the sum of g^2 so far), which ``squared`` holds."""
+    sums = taken(squared, places) + g * g
+    put(sums, places, squared)
+    put(taken(w, places) + step * g / np.sqrt(np.maximum(sums, _LEAST)), places, w)
+
+
+def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the values of rows, their columns and the starts of rows, where every row begins with a 1 in column 0."""
+    found = floats(X)
+    if isinstance(found, np.ndarray):
+        n, d = found.shape
+        values = np.column_stack((np.ones(n), found))
+        return values.ravel(), np.tile(np.arange(d + 1), n), np.arange(0, n * (d + 1) + 1, d + 1)
+    starts = found.indptr.astype(np.intp)
+    values = np.insert(found.data.astype(np.float64, copy=False), starts[:-1], 1.0)
+    return values, np.insert(found.indices.astype(np.intp) + 1, starts[:-1], 0), starts + np.arange(len(starts))
+
+
+# Below any sum of squares whose root matters.
+_LEAST = 1e-300

@@ -1,0 +1,348 @@
+"""Stacks: members on standardised inputs, with kernels of several widths, and a linear function of their scores."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from budgetrun.base.problem import problem_of
+from budgetrun.engine import group, play
+from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.hypotheses.linear import Linear, adapt, with_ones
+from budgetrun.engine.hypotheses.multiclass import rival_of
+from budgetrun.engine.play import Options
+from budgetrun.engine.pool import Pool
+from budgetrun.engine.standardised import Standardised
+from budgetrun.kernels import Gaussian, Kernel, Rows
+from budgetrun.kernels import Linear as LinearKernel
+from budgetrun.kernels.kinds import Matrix
+from budgetrun.kernels.sums import inner, put, taken
+from budgetrun.kernels.width import median_gamma
+
+# After so many rounds, the members begin again with the width of the rows so far, and play these first.
+BEGINNINGS = (1, 4, 16, 64, 256, 1024)
+# After so many rounds, so many members with kernels are left.
+LEFT = {2048: 8, 8192: 6}
+# The scores of members are cut to [-LARGEST, LARGEST], those of regression, in standard units, to ten.
+LARGEST, LARGEST_NUMBER = 3.0, 10.0
+
+
+class Part(NamedTuple):
+    """A member of a stack: a learner, and the rate of its kernel times the median of ||a - b||^2; 0 for no kernel."""
+
+    rate: float
+    learner: Any
+
+
+class Stacked(Linear):
+    """f(x) = centre + unit (w_0 + sum over k of w_k m_k(x) + v . z): m_k are scores of members, and z the inputs.
+
+    The inputs are standardised by the rows before (`Standardised`). Each member plays every round on them, whatever f
+    predicts; its scores are cut to [-3, 3], those of numbers to [-10, 10]. The verbs are those of `Linear`.
+
+    Parameters
+    ----------
+    unit : float, > 0
+        The scale of changes of the score: the learner's step.
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (1 + n_members + d,)
+        The weights: w_0, those of the members, which begin as 1 / n_members, and v.
+    centre, unit : float
+        Mean and deviation of the labels that the members know, if these are numbers; otherwise 0 and 1.
+    parts : list of Part
+        The members, dropped ones included.
+
+    Notes
+    -----
+    After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the median
+    of ||a - b||^2 over the rows so far, and play these rows first. After the rounds of `LEFT`, the members with kernels
+    that have helped least are dropped: those whose w_k times the sum of |m_k| is smallest.
+    """
+
+    form: ClassVar[str] = "stacked"
+    in_pool = False
+
+    def __init__(self, pool: Pool, unit: float, *shape: int) -> None:
+        super().__init__(pool, unit, 1.0, *shape)
+        self.centre, self.unit = 0.0, 1.0
+        self.parts: list[Part] = []
+        self._live = np.zeros(0, dtype=bool)
+        # By weight: the sum of the absolute values that it was multiplied with.
+        self._used = np.zeros(0)
+        self._inputs = Standardised(0)
+        # The places of members among `parts`, and the group that plays them.
+        self._groups: list[tuple[list[int], group.Group]] = []
+        # The rows so far, and their labels, until the members begin for the last time.
+        self._first: list[tuple[Matrix, np.ndarray]] | None = []
+
+    @property
+    def current(self) -> Any:
+        return self.centre + self.unit * self._sum(self._round)
+
+    @property
+    def members(self) -> list[dict[str, Any]]:
+        """The members: learner, rate of its kernel (0: none), weight, whether it is live, its seconds per round."""
+        seconds = [0.0] * len(self.parts)
+        for places, one in self._groups:
+            for member, (k, _) in zip(one.members, self._of(places), strict=True):
+                seconds[k] += member.seconds / one.rounds
+        return [
+            {"learner": part.learner, "rate": part.rate, "weight": float(w), "live": bool(live), "seconds": seconds[k]}
+            for k, (part, w, live) in enumerate(zip(self.parts, self.w[1:], self._live, strict=False))
+        ]
+
+    # -- called by the engine ------------------------------------------------------------------------------------
+
+    def begin_block(self) -> None:
+        Hypothesis.begin_block(self)
+        self._rows = self._pool.examples(self._block_slots)
+        self._starts = np.zeros(len(self._block_slots) + 1, dtype=np.intp)
+
+    def end_block(self) -> None:
+        self._rows = self._rows[:0]
+
+    def play(self, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
+        if t == self.tile_end:
+            self._begin_piece(learner, y)
+        t = play.run(self, learner, y[: self.tile_end], t, options)
+        if t == self.tile_end:
+            self._end_piece(learner)
+        return t
+
+    def score_at(self, t: int) -> float:
+        places, values = self._row(t)
+        put(taken(self._used, places) + np.abs(values), places, self._used)
+        score = self._sum(t)
+        if abs(score) <= self.rounding * self._unit:
+            score = 0.0
+        score = self.centre + self.unit * score
+        self.scores[t] = score
+        return score
+
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        if not self.parts:
+            return np.zeros((*self.scores.shape[:-1], X.shape[0]))
+        Z = self._inputs.scaled(X, learn=False)
+        played = np.zeros((len(self.parts), self._copies, X.shape[0]))
+        for places, one in self._groups:
+            for member, at in zip(one.members, self._of(places), strict=True):
+                if self._live[at[0]]:
+                    played[at] = group.score(member, Z)
+        return self._combined(self._cut(played), Z)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        if not self.parts:
+            return
+        self._widen(1 + len(self.parts) + n_features)
+        self._inputs.rearrange(features, n_features)
+        for _, one in self._groups:
+            one.rearrange(features, n_features)
+        self._first = self._first and [(_widened(rows, n_features), y) for rows, y in self._first]
+
+    def memory(self, size: int, block: int) -> float:
+        return 8.0 * 16 * block * size
+
+    def solving(self, size: int) -> float:
+        # Some 60 microseconds for a budget of 300.
+        return 1e4 * size
+
+    # -- a piece of a block, within which no member begins or is dropped -----------------------------------------
+
+    def _begin_piece(self, learner: Any, y: np.ndarray) -> None:
+        """Let the members play the next rounds of the block, whose labels are ``y``."""
+        t, rounds = self.tile_end, self._before + self.tile_end
+        apart = min((n - rounds for n in (*BEGINNINGS, *LEFT) if n > rounds), default=len(y))
+        self.tile_start, self.tile_end = t, min(len(y), t + apart)
+        X, labels = self._rows[t : self.tile_end], y[t : self.tile_end]
+        if not self.parts:
+            self.parts = learner.members(X.shape[1])
+            self._live = np.ones(len(self.parts), dtype=bool)
+            self._inputs = Standardised(X.shape[1])
+            self._widen(1 + len(self.parts) + X.shape[1])
+            self.w[1 : 1 + len(self.parts)] = 1 / len(self.parts)
+        if self._first is not None:
+            self._first.append((X, labels))
+        Z = self._inputs.scaled(X)
+        self._take(self._members_play(Z, self._targets(learner, labels)), Z)
+
+    def _end_piece(self, learner: Any) -> None:
+        rounds = self._before + self.tile_end
+        if rounds in BEGINNINGS:
+            self._begin_again(learner)
+        if rounds in LEFT:
+            self._drop(LEFT[rounds])
+
+    def _take(self, played: np.ndarray, Z: Matrix) -> None:
+        """Take the scores of the live members, shape (n_live, copies, rounds), and the inputs of the piece."""
+        self._values, self._places, starts = with_ones(_beside(played[:, 0].T, Z))
+        self._places = self._at(Z.shape[1])[self._places]
+        self._starts[self.tile_start : self.tile_end + 1] = starts
+
+    def _at(self, d: int) -> np.ndarray:
+        """Return the places in w of w_0, of the live members and of d inputs."""
+        n = 1 + len(self.parts)
+        return np.concatenate(([0], 1 + np.flatnonzero(self._live), np.arange(n, n + d)))
+
+    def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
+        """Return f for members' scores and inputs, as `_take` has them."""
+        values, places, starts = with_ones(_beside(played[:, 0].T, Z))
+        rows = sp.csr_array((values, self._at(Z.shape[1])[places], starts), shape=(Z.shape[0], len(self.w)))
+        combined: np.ndarray = self.centre + self.unit * (rows @ self.w)
+        return combined
+
+    # -- the members ---------------------------------------------------------------------------------------------
+
+    @property
+    def _copies(self) -> int:
+        """The number of copies of each member: one for each class, if there are several."""
+        return self.scores.shape[0] if self.scores.ndim > 1 else 1
+
+    def _of(self, places: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield the place among the parts and the class of each learner of a group."""
+        return ((k, c) for k in places for c in range(self._copies))
+
+    def _targets(self, learner: Any, y: np.ndarray) -> np.ndarray:
+        """Return the labels of each copy of a member, shape (copies, rounds)."""
+        if self._copies > 1:
+            return np.where(y == np.arange(self._copies)[:, None], 1, -1)
+        return y[None] if problem_of(learner.task).of_classes else ((y - self.centre) / self.unit)[None]
+
+    def _members_play(self, Z: Matrix, Y: np.ndarray) -> np.ndarray:
+        """Let the members play rounds; return the scores of the live ones, shape (n_live, copies, rounds)."""
+        played = np.zeros((len(self.parts), self._copies, Z.shape[0]))
+        for places, one in self._groups:
+            played[places] = one.feed(Z, Y).reshape(len(places), self._copies, -1)
+        return self._cut(played)
+
+    def _cut(self, played: np.ndarray) -> np.ndarray:
+        most = LARGEST if problem_of(self.parts[0].learner.task).of_classes else LARGEST_NUMBER
+        return np.clip(played[self._live], -most, most)
+
+    def _begin_again(self, learner: Any) -> None:
+        """Let the members begin with the rows so far."""
+        assert self._first is not None
+        X, y = (_joined(pieces) for pieces in zip(*self._first, strict=True))
+        if not problem_of(learner.task).of_classes:
+            self.centre, self.unit = float(y.mean()), float(y.std()) or 1.0
+        Z = self._inputs.scaled(X, learn=False)
+        try:
+            gamma = median_gamma(Z)
+        except ValueError:
+            # All rows so far are equal.
+            gamma = 1 / max(1, Z.shape[1])
+        self._groups = []
+        for rate in dict.fromkeys(part.rate for part in self.parts):
+            places = [k for k, part in enumerate(self.parts) if part.rate == rate]
+            kernel: Kernel = Gaussian(gamma=rate * gamma) if rate else LinearKernel()
+            learners = [copy.deepcopy(self.parts[k].learner) for k, _ in self._of(places)]
+            classes = [c for _, c in self._of(places)]
+            self._groups.append((places, group.Group(kernel, learners, classes)))
+        self._members_play(Z, self._targets(learner, y))
+        self._first = None if len(y) == BEGINNINGS[-1] else [(X, y)]
+
+    def _drop(self, n: int) -> None:
+        """Drop all members with kernels but the n that have helped most."""
+        n_parts = len(self.parts)
+        helped = self.w[1 : 1 + n_parts] * self._used[1 : 1 + n_parts]
+        raced = [k for k in np.argsort(-helped, kind="stable") if self._live[k] and self.parts[k].rate]
+        self._live[raced[n:]] = False
+        for places, one in self._groups:
+            one.drop({i for i, (k, _) in enumerate(self._of(places)) if k in raced[n:]})
+        self._groups = [(places, one) for places, one in self._groups if self._live[places].any()]
+
+    def _widen(self, n: int) -> None:
+        super()._widen(n)
+        self._used = np.append(self._used, np.zeros(n))[:n]
+
+
+class StackedClasses(Stacked):
+    """f_c(x) = sum over k of w_k m_kc(x) + v_c . (1, z): each member has one weight for all classes.
+
+    The verb is `adapt_each`.
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (1 + n_members,)
+        The weights of the members; the first number is not used.
+    v : ndarray of float64, shape (n_classes, 1 + d)
+    """
+
+    form: ClassVar[str] = "stacked_classes"
+
+    def __init__(self, pool: Pool, unit: float, n_classes: int) -> None:
+        super().__init__(pool, unit, n_classes)
+        self.n_classes = n_classes
+        self.v, self._v_squared = np.zeros((n_classes, 0)), np.zeros((n_classes, 0))
+        # The scores of the live members in the piece, shape (rounds, classes, n_live), and their places in w.
+        self._played, self._played_at = np.zeros((0, n_classes, 0)), np.zeros(0, dtype=np.intp)
+
+    @property
+    def current(self) -> np.ndarray:
+        return np.array([self._sum_of(c, self._round) for c in range(self.n_classes)])
+
+    @property
+    def coef(self) -> np.ndarray:
+        return np.zeros((self.n_classes, 0))
+
+    def _begin_round(self) -> None:
+        self._moved[:] = 0.0
+
+    def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
+        """Return the rival of class ``y`` on a round of the piece, and the lead over it; see `MulticlassExpansion`."""
+        at, least = self._played_at, self.rounding * self._unit
+        for c in range(self.n_classes):
+            put(taken(self._used, at) + np.abs(self._played[t - self.tile_start, c]), at, self._used)
+            self.scores[c, t] = self._sum_of(c, t)
+        rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
+        return rival, 0.0 if abs(lead) <= least else lead
+
+    def adapt_each(self, slopes: np.ndarray, step: float) -> None:
+        """Take a step as `adapt` does, where each class has a slope of its own."""
+        places, values = self._row(self._round)
+        g = np.zeros(len(self._played_at))
+        for c in range(self.n_classes):
+            g += slopes[c] * self._played[self._round - self.tile_start, c]
+            adapt(self.v[c], self._v_squared[c], places, slopes[c] * values, step)
+        adapt(self.w, self._squared, self._played_at, g, step)
+
+    def _sum_of(self, c: int, t: int) -> float:
+        places, values = self._row(t)
+        played = self._played[t - self.tile_start, c]
+        return float(inner(taken(self.v[c], places), values) + inner(taken(self.w, self._played_at), played))
+
+    def _take(self, played: np.ndarray, Z: Matrix) -> None:
+        self._values, self._places, starts = with_ones(Z)
+        self._starts[self.tile_start : self.tile_end + 1] = starts
+        self._played, self._played_at = np.ascontiguousarray(played.T), 1 + np.flatnonzero(self._live)
+
+    def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
+        combined: np.ndarray = np.tensordot(self.w[1 + np.flatnonzero(self._live)], played, 1)
+        return combined + (sp.csr_array(with_ones(Z), shape=(Z.shape[0], self.v.shape[1])) @ self.v.T).T
+
+    def _widen(self, n: int) -> None:
+        n_weights = 1 + len(self.parts)
+        super()._widen(n_weights)
+        more = np.zeros((self.n_classes, n - n_weights + 1))
+        self.v = np.hstack((self.v, more))[:, : more.shape[1]].copy()
+        self._v_squared = np.hstack((self._v_squared, more + self._least_squared))[:, : more.shape[1]].copy()
+
+
+def _beside(scores: np.ndarray, Z: Matrix) -> Matrix:
+    """Return matrices side by side."""
+    return np.hstack((scores, Z)) if isinstance(Z, np.ndarray) else sp.csr_array(sp.hstack((sp.csr_array(scores), Z)))
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    """Return rows, dense or sparse, or labels one after the other."""
+    return sp.csr_array(sp.vstack(pieces)) if sp.issparse(pieces[0]) else np.concatenate(pieces)
+
+
+def _widened(rows: Any, n_features: int) -> Any:
+    """Return rows with further columns of zeros."""
+    if isinstance(rows, np.ndarray):
+        return np.pad(rows, ((0, 0), (0, n_features - rows.shape[1])))
+    return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], n_features))

@@ -1,0 +1,158 @@
+"""Auto: linear learners and learners on a budget with kernels of several widths, combined as the stream says."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from budgetrun.base.params import Count, EvenBudget
+from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.engine.hypotheses.stacked import BEGINNINGS, Part, Stacked, StackedClasses
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels.arithmetic import exp
+from budgetrun.kernels.sums import inner
+from budgetrun.learners.ahpatron import Ahpatron
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.bpa import NearestBPA
+from budgetrun.learners.knlms import KNLMS
+from budgetrun.learners.krls import KRLS
+from budgetrun.learners.logistic import LeastSquares, Logistic
+from budgetrun.learners.norma import NORMARegressor
+from budgetrun.learners.steps import logistic_slope
+
+# The rates of kernels times the median of ||a - b||^2; the last one only with at most so many features.
+RATES, FEW = (0.25, 1.0, 4.0, 16.0), 24
+# The step of the stack.
+STEP = 0.1
+
+
+class _Auto(Learner):
+    """Linear learners and learners on a budget play together, and a linear function of their scores predicts.
+
+    Parameters:
+    budget : int, even, >= 2
+        B, the most support examples of one member (and of one class, if there are several) between rounds.
+    memory : int, >= 1, or None
+        In bytes. The budget is then the largest even number up to ``budget`` for which `bytes_in_use` is at most this,
+        or 2.
+
+    Attributes:
+    parts : list of (rate, learner)
+        The members, also those that were dropped; ``members`` of the hypothesis has their weights and times.
+
+    Notes: needs no other setting. Inputs are standardised by the mean and deviation of the rows before them and cut to
+    [-10, 10], unless all are bits. The members have no kernel, or a Gaussian kernel exp(-c ||a - b||^2 / m) with c =
+    1/4, 1 and 4, and for classes with at most 24 features also 16, where m is the median of ||a - b||^2 over the rows
+    before round 1, 4, 16, 64, 256 or 1024, whichever is the last; there, all members begin again with these rows. The
+    kernel of the run is not used. The members with kernels that have helped least are dropped, after 2,048 rounds all
+    but eight, after 8,192 all but six.
+
+    O(B d) per round for each member. The regret of f in its loss, against the best fixed weights of the members' scores
+    and the inputs, is that of AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds
+    for its mistakes, or against members that were dropped.
+
+    References: Wolpert (1992), "Stacked generalization", Neural Networks 5; Duchi, Hazan & Singer (2011), "Adaptive
+    subgradient methods for online learning and stochastic optimization", JMLR 12. The combination is this package's.
+    """
+
+    name = "auto"
+    title = "Auto"
+    form: ClassVar[type[Hypothesis]] = Stacked
+    margin = math.inf
+
+    def __init__(self, *, budget: EvenBudget = 300, memory: Count | None = None) -> None:
+        self.budget: int = budget
+        self.memory = memory
+        self._n_classes = 1
+
+    def start(self, pool: Pool, *n_classes: int) -> Any:
+        self._n_classes = max(n_classes, default=1)
+        form: Any = self.form
+        return form(pool, STEP, *n_classes)
+
+    def bytes_needed(self, size: int) -> float:
+        return self._n_classes * len(RATES) * 16.0 * size**2
+
+    def bytes_in_use(self, budget: int, n_features: int) -> float:
+        """Return about how many bytes a model with this budget takes at most."""
+        held = 4 * budget * self._n_classes
+        # An example, its kernel values with a block of 256 rows and what is kept of it; the first rows.
+        rows = held * len(RATES) * (8 * n_features + 12 * 256 + 200) + 16 * BEGINNINGS[-1] * n_features
+        return self.bytes_needed(budget) + rows
+
+    def members(self, n_features: int) -> list[Part]:
+        """Return the members for examples with so many features."""
+        budget = self.budget
+        while self.memory is not None and budget > 2 and self.bytes_in_use(budget, n_features) > self.memory:
+            budget -= 2
+        return self.members_with(budget, RATES if n_features <= FEW else RATES[:-1])
+
+    def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
+        """Return the members with this budget and these rates."""
+        return [
+            *(Part(0.0, Logistic(step=step, rates="constant")) for step in (0.1, 0.01)),
+            Part(0.0, Logistic()),
+            *(Part(rate, NearestBPA(budget=budget, C=C)) for rate in rates for C in (0.1, 1.0)),
+            *(Part(rate, Ahpatron(budget=budget, epsilon=epsilon)) for rate in rates for epsilon in (0.5, 0.9)),
+        ]
+
+
+class AutoClassifier(_Auto, BinaryLearner):
+    """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts.
+
+    Notes: the members without a kernel are logistic regressions with constant steps of 0.1 and 0.01 and with adagrad;
+    for each width, there are BPA-NN with C = 0.1 and 1 and Ahpatron with epsilon = 0.5 and 0.9. The stack is a logistic
+    regression with adagrad, a step of 0.1 and 1 added to the sums of squared derivatives; it learns after the members
+    have predicted, from the scores before their updates.
+
+    >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
+    26
+    """
+
+    def update(self, f: Stacked, y: int, score: float) -> None:
+        f.adapt(y * logistic_slope(y * score), STEP)
+
+
+class MulticlassAuto(_Auto, MulticlassLearner):
+    """For each class, the members of the binary ``auto`` tell it from all others; each has one weight for all classes.
+
+    Notes: the loss is the softmax's cross-entropy, -log(exp(f_y) / sum of exp(f_c)); the inputs have weights of their
+    own for each class.
+
+    >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
+    21
+    """
+
+    form = StackedClasses
+
+    def update(self, f: StackedClasses, y: int, rival: int, lead: float) -> None:
+        scores = f.current
+        shares = exp(scores - scores.max())
+        slopes = shares / -inner(shares, np.ones(len(shares)))
+        slopes[y] += 1
+        f.adapt_each(slopes, STEP)
+
+
+class AutoRegressor(_Auto, RegressionLearner):
+    """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict.
+
+    Notes: members learn labels in units of the deviation of those before they began for the last time, from their mean.
+    Those without a kernel are least squares with adagrad and steps of 0.1 and 0.5; for each width, there are NORMA with
+    a step of 0.5 and a regulariser of 1e-4, KNLMS, and KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2
+    / 25) per round.
+
+    >>> diabetes(AutoRegressor(budget=50), gamma=10).updates
+    442
+    """
+
+    def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
+        rates = rates[:3]
+        return [
+            *(Part(0.0, LeastSquares(step=step)) for step in (0.1, 0.5)),
+            *(Part(rate, NORMARegressor(budget=budget, step=0.5, regulariser=1e-4)) for rate in rates),
+            *(Part(rate, KNLMS(budget=budget)) for rate in rates),
+            *(Part(rate, KRLS(budget=max(2, budget // 5), nu=0.01)) for rate in rates),
+        ]
+
+    def update(self, f: Stacked, y: float, score: float) -> None:
+        f.adapt((y - score) / f.unit, STEP)

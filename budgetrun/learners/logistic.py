@@ -1,0 +1,78 @@
+"""Online logistic regression: a baseline without a kernel, in the memory of one example."""
+
+import math
+from typing import ClassVar, Literal
+
+from budgetrun.base.params import Positive
+from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.engine.hypotheses.linear import Linear
+from budgetrun.engine.pool import Pool
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.steps import logistic_slope
+
+
+class OfInputs(Learner):
+    """Gradient descent for a linear function with an intercept, for two classes or numbers.
+
+    Parameters:
+    step : float, > 0
+        eta.
+    rates : {"adagrad", "constant"}
+        Every weight has a rate of its own, eta over the root of the sum of its squared derivatives so far, including
+        this round's (adagrad, default); or all have the rate eta (constant).
+
+    Notes: O(d) per round, or O(stored values) for sparse rows. There is no support set and no budget; memory is needed
+    for the weights, 2 d numbers. The kernel is not used. The learner acts in every round, and a prediction of at most
+    1e-9 eta counts as 0. Features should have similar sizes. With adagrad, and with features and weights that are
+    bounded, the regret against the best fixed weights is O(sqrt(T)) in the loss, not in mistakes.
+
+    References: Duchi, Hazan & Singer (2011), "Adaptive subgradient methods for online learning and stochastic
+    optimization", JMLR 12, with the diagonal and without a regulariser.
+    """
+
+    form: ClassVar[type[Hypothesis]] = Linear
+    margin = math.inf
+    holds = 0.0
+
+    def __init__(self, *, step: Positive = 0.1, rates: Literal["adagrad", "constant"] = "adagrad") -> None:
+        self.step = step
+        self.rates = rates
+        self.adapts = rates == "adagrad"
+
+    def start(self, pool: Pool) -> Linear:
+        return Linear(pool, self.step)
+
+    def descend(self, f: Linear, slope: float) -> None:
+        """Take a step; ``slope`` is minus the derivative of the loss at f(x)."""
+        if self.adapts:
+            f.adapt(slope, self.step)
+        else:
+            f.step(self.step * slope)
+
+
+class Logistic(OfInputs, BinaryLearner):
+    """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept.
+
+    >>> breast_cancer(Logistic(), gamma=0.03).mistakes
+    27
+    """
+
+    name = "logistic"
+    title = "Logistic regression"
+
+    def update(self, f: Linear, y: int, score: float) -> None:
+        self.descend(f, y * logistic_slope(y * score))
+
+
+class LeastSquares(OfInputs, RegressionLearner):
+    """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept.
+
+    >>> diabetes(LeastSquares(), gamma=10).updates
+    442
+    """
+
+    name = "least_squares"
+    title = "Least squares"
+
+    def update(self, f: Linear, y: float, score: float) -> None:
+        self.descend(f, y - score)

@@ -1,0 +1,261 @@
+"""Compare `auto` with what people use on streams of their own; write results/auto/race.csv.
+
+All sides see the same rows in the order of the file, as they are in it, and predict each one before they learn it. None
+has a setting of its own for a stream. Errors are those of all rows so far, in percent; of regression, the root of the
+mean squared error. Slow sides play the first rows of a stream only, and `auto` is measured after as many. Times are
+processor time per row, after compiling.
+
+Usage: python scripts/measure/race_auto.py [--most N] [--slow N] [--sides NAME...] [--streams NAME...]
+
+Needs river; vowpalwabbit (pip install vowpalwabbit) is left out where it is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from river import datasets, forest, linear_model, multiclass, preprocessing, rules, tree
+from river.datasets import synth
+from sklearn.datasets import load_digits
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import SGDClassifier
+from threadpoolctl import threadpool_limits
+
+from budgetrun.config import DatasetSpec
+from budgetrun.data import open_stream
+from budgetrun.engine import Group
+from budgetrun.engine.standardised import Standardised
+from budgetrun.kernels import Linear
+from budgetrun.kernels.kinds import floats
+from budgetrun.kernels.width import median_gamma
+from budgetrun.learners import find
+
+TABLE = Path(__file__).resolve().parents[2] / "results" / "auto" / "race.csv"
+OURS = ("auto", "logistic", "least_squares")
+SLOW = {"adaptive random forest", "SGD", "Nystroem + SGD", "forest", "AMRules"}
+CARDS = ("phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", "census_income")
+# Rows from which the features of Nystroem are made.
+FIRST = 300
+# A side plays rows and labels, and yields what it predicts for each before its label.
+Side = Callable[[np.ndarray, np.ndarray, int], Iterator[Any]]
+
+
+@dataclass
+class Row:
+    """One side after some rows of a stream; a row of race.csv."""
+
+    stream: str
+    classes: int  # 0 for numbers
+    side: str
+    library: str
+    rows: int
+    error: float
+    microseconds: float
+
+
+def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield names, and functions that return rows, labels from 0 or numbers, and the number of classes."""
+    for name in CARDS:
+        yield name, lambda name=name: of_card(name)
+    yield "digits", lambda: (*load_digits(return_X_y=True), 10)
+    drifting: dict[str, Any] = {
+        "SEA, drift": lambda: synth.ConceptDriftStream(synth.SEA(0, seed=1), synth.SEA(3, seed=1), position=5000),
+        "Agrawal, drift": lambda: synth.ConceptDriftStream(
+            synth.Agrawal(0, seed=1), synth.Agrawal(4, seed=1), position=5000
+        ),
+        "Hyperplane": lambda: synth.Hyperplane(seed=1, n_drift_features=5, mag_change=0.01),
+        "RandomRBFDrift": lambda: synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001),
+    }
+    for name, make in drifting.items():
+        yield name, lambda name=name, make=make: table(make().take(10_000), 4 if "RBF" in name else 2)
+    numbers: dict[str, Any] = {
+        "TrumpApproval": datasets.TrumpApproval,
+        "FriedmanDrift": lambda: synth.FriedmanDrift(drift_type="gra", position=(2000, 4000), seed=1).take(6000),
+        "Planes2D": lambda: synth.Planes2D(seed=1).take(6000),
+        "Mv": lambda: synth.Mv(seed=1).take(6000),
+    }
+    for name, make in numbers.items():
+        yield name, lambda make=make: table(make(), 0)
+
+
+def of_card(name: str) -> tuple[np.ndarray, np.ndarray, int]:
+    stream = open_stream(DatasetSpec(name=name, order="file", task="multiclass"), 0, 0)
+    X: Any = floats(stream.X)
+    (y,) = stream.tasks.values()
+    return X if isinstance(X, np.ndarray) else X.toarray(), np.unique(y, return_inverse=True)[1], len(np.unique(y))
+
+
+def table(rows: Any, n_classes: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return a stream of river as arrays; text is one column for each value."""
+    found = [({k if not isinstance(v, str) else f"{k}={v}": v for k, v in x.items()}, y) for x, y in rows]
+    names = list(dict.fromkeys(name for x, _ in found for name in x))
+    X = np.array([[1.0 if isinstance(x.get(n), str) else float(x.get(n, 0)) for n in names] for x, _ in found])
+    return X, np.array([float(y) for _, y in found]).astype(int if n_classes else float), n_classes
+
+
+def ours(name: str) -> Side:
+    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+        task = "multiclass" if n_classes > 2 else "binary" if n_classes else "regression"
+        group = Group(Linear(), [find(name, task=task)()], n_classes=n_classes if n_classes > 2 else None)
+        labels = 2 * y - 1 if n_classes == 2 else y
+        Z = X if name == "auto" else Standardised(X.shape[1]).scaled(X)
+        for start in range(0, len(y), 256):
+            scores = group.feed(Z[start : start + 256], labels[None, start : start + 256])[0]
+            yield from (scores.argmax(axis=0) if n_classes > 2 else scores > 0 if n_classes else scores)
+
+    return play
+
+
+def of_river(make: Callable[[int], Any]) -> Side:
+    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+        model, labels = make(n_classes), y.tolist() if n_classes != 2 else (y > 0).tolist()
+        for x, label in zip(X.tolist(), labels, strict=True):
+            row = dict(enumerate(x))
+            yield model.predict_one(row) or 0
+            model.learn_one(row, label)
+
+    return play
+
+
+def of_scikit(with_features: bool) -> Side:
+    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+        Z, model, features = Standardised(X.shape[1]).scaled(X), SGDClassifier(loss="log_loss", random_state=0), None
+        for t in range(len(y)):
+            if with_features and t == FIRST:
+                features = Nystroem(gamma=median_gamma(Z[:FIRST]), n_components=FIRST, random_state=0).fit(Z[:FIRST])
+                model = SGDClassifier(loss="log_loss", random_state=0)
+                model.partial_fit(features.transform(Z[:FIRST]), y[:FIRST], range(n_classes))
+            row = Z[t : t + 1] if features is None else features.transform(Z[t : t + 1])
+            yield model.predict(row)[0] if t else 0
+            model.partial_fit(row, y[t : t + 1], range(n_classes))
+
+    return play
+
+
+def of_vowpal(options: str) -> Side:
+    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+        from vowpalwabbit import Workspace
+
+        several = f" --oaa {n_classes}" if n_classes > 2 else ""
+        loss = "logistic" if n_classes else "squared"
+        model = Workspace(f"--quiet --loss_function {loss}{several} {options}")
+        for x, label in zip(X, y.tolist(), strict=True):
+            pairs = " ".join(f"{j}:{x[j]:.9g}" for j in np.flatnonzero(x))
+            given = label + 1 if n_classes > 2 else 2 * label - 1 if n_classes else label
+            found = model.predict(f"| {pairs}")
+            yield found - 1 if n_classes > 2 else found > 0 if n_classes else found
+            model.learn(f"{given} | {pairs}")
+        model.finish()
+
+    return play
+
+
+def largest(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    """The largest class so far, or the mean."""
+    counts, total = np.zeros(n_classes), 0.0
+    for t, label in enumerate(y.tolist()):
+        yield counts.argmax() if n_classes else total / max(1, t)
+        if n_classes:
+            counts[label] += 1
+        total += label
+
+
+def logistic(n_classes: int) -> Any:
+    plain = linear_model.LogisticRegression()
+    return preprocessing.StandardScaler() | (multiclass.OneVsRestClassifier(plain) if n_classes > 2 else plain)
+
+
+def linear(n_classes: int) -> Any:
+    return preprocessing.StandardScaler() | linear_model.LinearRegression()
+
+
+def sides(of_classes: bool) -> dict[str, tuple[str, Side]]:
+    """Return the sides by name, each with its library."""
+    if not of_classes:
+        return {
+            "mean": ("", largest),
+            "auto": ("budgetrun", ours("auto")),
+            "least_squares": ("budgetrun", ours("least_squares")),
+            "LinearRegression": (
+                "river",
+                of_river(lambda _: preprocessing.StandardScaler() | linear_model.LinearRegression()),
+            ),
+            "AMRules": ("river", of_river(lambda _: rules.AMRules())),
+            "forest": ("river", of_river(lambda _: forest.ARFRegressor(seed=1))),
+            "squared": ("vowpalwabbit", of_vowpal("")),
+        }
+    return {
+        "largest class": ("", largest),
+        "auto": ("budgetrun", ours("auto")),
+        "logistic": ("budgetrun", ours("logistic")),
+        "LogisticRegression": ("river", of_river(logistic)),
+        "Hoeffding tree": ("river", of_river(lambda _: tree.HoeffdingTreeClassifier())),
+        "adaptive random forest": ("river", of_river(lambda _: forest.ARFClassifier(seed=1))),
+        "plain": ("vowpalwabbit", of_vowpal("")),
+        "-q ::": ("vowpalwabbit", of_vowpal("-q ::")),
+        "--nn 20": ("vowpalwabbit", of_vowpal("--nn 20 --inpass")),
+        "SGD": ("scikit-learn", of_scikit(False)),
+        "Nystroem + SGD": ("scikit-learn", of_scikit(True)),
+    }
+
+
+def measured(name: str, library: str, side: Side, stream: Any, stops: list[int]) -> Iterator[tuple[int, float, float]]:
+    """Yield rows, error and microseconds per row at some stops."""
+    X, y, n_classes = stream
+    if library == "budgetrun":
+        list(side(X[:600], y[:600], n_classes))
+    total, began, played = 0.0, time.process_time(), side(X[: stops[-1]], y[: stops[-1]], n_classes)
+    for t, found in enumerate(played, 1):
+        total += found != y[t - 1] if n_classes else (found - y[t - 1]) ** 2
+        if t in stops:
+            error = 100 * total / t if n_classes else (total / t) ** 0.5
+            yield t, error, 1e6 * (time.process_time() - began) / t
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int, default=60_000, help="rows of a stream at most")
+    parser.add_argument("--slow", type=int, default=10_000, help="rows that slow sides play")
+    parser.add_argument("--sides", nargs="*")
+    parser.add_argument("--streams", nargs="*")
+    given = parser.parse_args()
+    rows: dict[tuple[str, str, int], dict[str, Any]] = {}
+    if TABLE.is_file():
+        with TABLE.open(newline="", encoding="utf-8") as file:
+            rows = {(row["stream"], row["side"], int(row["rows"])): dict(row) for row in csv.DictReader(file)}
+    for name, load in streams():
+        if given.streams and name not in given.streams:
+            continue
+        stream = load()
+        n, n_classes = min(len(stream[1]), given.most), stream[2]
+        for side, (library, play) in sides(n_classes > 0).items():
+            if given.sides and side not in given.sides:
+                continue
+            try:
+                shown = f"{library} {version(library)}" if library else ""
+            except PackageNotFoundError:
+                continue
+            stops = sorted({min(n, given.slow), n}) if side not in SLOW else [min(n, given.slow)]
+            with threadpool_limits(1):
+                for t, error, seconds in measured(side, library, play, stream, stops):
+                    row = Row(name, n_classes, side, shown, t, round(error, 4), round(seconds, 1))
+                    print(*asdict(row).values(), sep="\t", file=sys.stderr, flush=True)
+                    rows[name, side, t] = asdict(row)
+            TABLE.parent.mkdir(parents=True, exist_ok=True)
+            with TABLE.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(Row.__annotations__), lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows.values())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Stacks: members that begin again and are dropped, cuts and pauses of the stream, sparse rows, and memory."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import random_stream
+from reference import auto as reference
+
+from budgetrun import engine
+from budgetrun.engine import Group
+from budgetrun.engine.hypotheses import stacked
+from budgetrun.engine.standardised import Standardised
+from budgetrun.kernels import Linear
+from budgetrun.learners import find
+
+N_CLASSES = 3
+LEFT = {40: 8, 70: 2}
+
+
+def stream(task):
+    X, y = random_stream()
+    X = X[:100] * [30, 1] + [5, 0]
+    if task == "regression":
+        return X, 100 + 7 * np.sin(X[:, 1]) + y[:100]
+    return X, (np.arange(100) % 3 + (y[:100] > 0)) % N_CLASSES if task == "multiclass" else y[:100]
+
+
+def group_of(task, **given):
+    learner = find("auto", task=task)(**({"budget": 6} | given))
+    return Group(Linear(), [learner], n_classes=N_CLASSES if task == "multiclass" else None)
+
+
+def played(group, X, y, block=33):
+    return np.concatenate([group.feed(X[t : t + block], y[None, t : t + block]) for t in range(0, len(y), block)], -1)[
+        0
+    ]
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_members_are_dropped_as_in_the_reference(monkeypatch, task):
+    for home in (stacked, reference):
+        monkeypatch.setattr(home, "LEFT", LEFT)
+    X, y = stream(task)
+    function = {"binary": reference.binary, "regression": reference.regression}.get(task)
+    trace = function(X, y, None, 6) if function else reference.multiclass(X, y, None, N_CLASSES, 6)
+    group = group_of(task)
+    np.testing.assert_allclose(played(group, X, y).T, trace.scores, rtol=1e-8, atol=1e-9)
+    members = group.members[0].hypothesis.members
+    assert sum(m["live"] for m in members if m["rate"]) == 2
+    assert all(m["live"] for m in members if not m["rate"])
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task):
+    monkeypatch.setattr(stacked, "LEFT", LEFT)
+    X, y = stream(task)
+    whole, cut = group_of(task), group_of(task)
+    scores, found = played(whole, X, y, 100), []
+    for start in range(0, len(y), 7):
+        cut = pickle.loads(pickle.dumps(cut))
+        found.append(cut.feed(X[start : start + 7], y[None, start : start + 7])[0])
+    np.testing.assert_array_equal(np.concatenate(found, -1), scores)
+    np.testing.assert_array_equal(*(engine.score(one.members[0], X[:9]) for one in (whole, cut)))
+    # The next prediction is that of the same function.
+    after = whole.feed(X[:1], y[None, :1])[0][..., 0]
+    np.testing.assert_allclose(engine.score(cut.members[0], X[:1])[..., 0], after, rtol=1e-9, atol=1e-9)
+    bits = (X.mean(axis=0) < X) * 0.25
+    dense, sparse = (played(group_of(task), rows, y) for rows in (bits, sp.csr_array(bits)))
+    np.testing.assert_array_equal(dense, sparse)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_of_zeros_change_nothing(task, sparse):
+    X, y = stream(task)
+    wide = np.hstack([X, np.zeros((len(y), 2))])
+    rows, widened = (sp.csr_array(one) if sparse else one for one in (X, wide))
+    narrow, grown = group_of(task), group_of(task)
+    played(grown, rows[:30], y[:30])
+    if not sparse:
+        grown.rearrange([0, 1], 4)
+        rest = played(grown, widened[30:], y[30:])
+        np.testing.assert_allclose(rest, played(narrow, rows, y)[..., 30:], rtol=1e-9, atol=1e-9)
+
+
+def test_rows_are_standardised_by_those_before():
+    X = np.random.default_rng(0).normal(3, 2, size=(50, 2)) * [1, 1e4]
+    one, other = Standardised(2), Standardised(2)
+    Z = one.scaled(X)
+    expected = [(x - X[:t].mean(axis=0)) / X[:t].std(axis=0) for t, x in enumerate(X) if t > 1]
+    np.testing.assert_allclose(Z[2:], np.clip(expected, -10, 10))
+    np.testing.assert_array_equal(np.vstack([other.scaled(X[:13]), other.scaled(X[13:])]), Z)
+    before = copy.deepcopy(vars(one))
+    np.testing.assert_allclose(one.scaled(X, learn=False), np.clip((X - X.mean(axis=0)) / X.std(axis=0), -10, 10))
+    np.testing.assert_equal(vars(one), before)
+    bits = np.array([[0, 0], [0, 0.18], [2, 0], [0, 0.18], [3, 0.18]])
+    np.testing.assert_array_equal(Standardised(2).scaled(bits[:4]), bits[:4] != 0)
+    assert not np.array_equal(Standardised(2).scaled(bits)[4], [1.5, 1])
+    # After the rows that decide, they stay bits.
+    late = Standardised(2)
+    late.scaled(np.tile(bits[:4], (256, 1)))
+    np.testing.assert_array_equal(late.scaled(bits[4:]), [[1.5, 1]])
+
+
+def test_memory_lowers_the_budget():
+    for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 32), (1, 2)):
+        learner = find("auto")(memory=memory)
+        parts = [part.learner for part in learner.members(10) if part.rate]
+        assert {part.budget for part in parts} == {budget}
+        assert memory in (None, 1) or learner.bytes_in_use(budget, 10) <= memory

@@ -1,0 +1,177 @@
+"""The combination of docs/auto.md, from the references of its members."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from reference.ahpatron import ahpatron
+from reference.bpa import bpa
+from reference.explicit import ExplicitTrace, dot
+from reference.kernel_expansion import cases, gaussian, is_mistake, linear, record
+from reference.knlms import knlms
+from reference.krls import krls
+from reference.least_squares import least_squares
+from reference.logistic import logistic, slope
+from reference.multiclass import best_rival
+from reference.norma import of_numbers
+
+BEGINNINGS = [1, 4, 16, 64, 256, 1024]
+LEFT = {2048: 8, 8192: 6}
+STEP = 0.1
+
+
+def bits(rows):
+    """Each column's only number other than 0 (1 if there is none); None if some column has several."""
+    found = [sorted(set(column) - {0.0}) for column in np.transpose(rows).tolist()]
+    return None if any(len(numbers) > 1 for numbers in found) else [(numbers or [1.0])[0] for numbers in found]
+
+
+def scaled(x, before, units):
+    """A row, standardised by those before it; or divided by the units of bits."""
+    if units is not None:
+        return [min(max(v / unit, -10), 10) for v, unit in zip(x, units, strict=True)]
+    found = []
+    for j, v in enumerate(x):
+        column = [row[j] for row in before]
+        deviation = float(np.std(column)) if len(set(column)) > 1 else 0.0
+        found.append(min(max((v - math.fsum(column) / len(column)) / deviation, -10), 10) if deviation else 0.0)
+    return found
+
+
+def median_rate(Z):
+    """1 / the median of all ||a - b||^2 that are not 0, to three digits; Z has at most 101 rows."""
+    distances = [((np.array(a) - b) ** 2).sum() for i, a in enumerate(Z) for b in Z[:i]]
+    distances = [s for s in distances if s > 0]
+    return float(f"{1 / np.median(distances):.3g}") if distances else 1 / len(Z[0])
+
+
+def of_classes(budget, d):
+    rates = [0.25, 1, 4, 16] if d <= 24 else [0.25, 1, 4]
+    found = [(0, partial(logistic, step=step, rates="constant")) for step in (0.1, 0.01)] + [(0, logistic)]
+    found += [(rate, partial(bpa, budget=budget, nearest=True, C=C)) for rate in rates for C in (0.1, 1)]
+    return found + [(rate, partial(ahpatron, budget=budget, epsilon=e)) for rate in rates for e in (0.5, 0.9)]
+
+
+def of_numbers_(budget, d):
+    rates, few = [0.25, 1, 4], max(2, budget // 5)
+    found = [(0, partial(least_squares, step=step)) for step in (0.1, 0.5)]
+    found += [(rate, partial(of_numbers, budget=budget, step=0.5, regulariser=1e-4)) for rate in rates]
+    found += [(rate, partial(knlms, budget=budget)) for rate in rates]
+    return found + [(rate, partial(krls, budget=few, nu=0.01)) for rate in rates]
+
+
+class Stack:
+    """The rounds of one stream; ``targets`` are the labels for each copy of a member, shape (copies, T)."""
+
+    def __init__(self, X, targets, members, most, numbers=False):
+        self.X, self.most, self.numbers, self.targets = np.asarray(X, dtype=float), most, numbers, targets
+        self.members = members
+        T, d = self.X.shape
+        self.units = [bits(self.X[: min(t + 1, 1024)]) for t in range(T)]
+        self.Z = [scaled(self.X[t], self.X[:t], self.units[t]) for t in range(T)]
+        self.centre, self.unit = 0.0, 1.0
+        K, C = len(members), len(targets)
+        self.live, self.used = [True] * K, [0.0] * K
+        # w: one weight per member; v: those of 1 and z, for each class; and their 1 + sums of squared derivatives
+        self.w, self.v = np.full(K, 1 / K), np.zeros((C, 1 + d))
+        self.w_squared, self.v_squared = np.ones(K), np.ones((C, 1 + d))
+        self.played = np.zeros((K, C, T))
+
+    def begin(self, t):
+        """Before round t: if members begin again, compute their scores up to the next time."""
+        if t not in BEGINNINGS:
+            return
+        T = min([n for n in BEGINNINGS if n > t], default=len(self.X))
+        if self.numbers:
+            y = self.targets[0][:t]
+            self.centre, self.unit = float(np.mean(y)), (float(np.std(y)) or 1.0)
+        self.first = [scaled(x, self.X[:t], self.units[t - 1]) for x in self.X[:t]]
+        for i, c, scores in self.scores(self.Z[t:T]):
+            self.played[i, c, t : len(scores)] = scores[t:]
+
+    def scores(self, Z):
+        """Each member's place, class, and scores on the rows with which they began, then on others."""
+        Z, rate = np.array(self.first + Z), median_rate(self.first)
+        for i, (factor, member) in enumerate(self.members):
+            k = gaussian(factor * rate) if factor else linear()
+            for c, y in enumerate(self.targets):
+                y = np.append(y, 1)[: len(Z)]
+                yield i, c, member(Z, (y - self.centre) / self.unit if self.numbers else y, k).scores
+
+    def final(self, x):
+        """f(x) for each class after the last round."""
+        T = len(self.X)
+        self.begin(T)
+        z = scaled(x, self.X, self.units[-1])
+        m = np.zeros((len(self.members), len(self.targets)))
+        for i, c, scores in self.scores([*self.Z[len(self.first) :], z]):
+            m[i, c] = scores[-1]
+        m = np.clip(m, -self.most, self.most) * np.array(self.live)[:, None]
+        return [dot(self.w, m[:, c]) + dot(v, [1.0, *z]) for c, v in enumerate(self.v)]
+
+    def predict(self, t):
+        self.begin(t)
+        self.m = np.clip(self.played[:, :, t], -self.most, self.most) * np.array(self.live)[:, None]
+        self.z = [1.0, *self.Z[t]]
+        return [dot(self.w, self.m[:, c]) + dot(self.v[c], self.z) for c in range(len(self.targets))]
+
+    def learn(self, t, slopes):
+        """``slopes``: minus the derivatives of the loss."""
+        g = self.m @ np.array(slopes)
+        self.w_squared = self.w_squared + g * g
+        self.w = self.w + STEP * g / np.sqrt(self.w_squared)
+        for c, own in enumerate(slopes):
+            g = own * np.array(self.z)
+            self.v_squared[c] += g * g
+            self.v[c] += STEP * g / np.sqrt(self.v_squared[c])
+        self.used = [u + float(np.abs(m).sum()) for u, m in zip(self.used, self.m, strict=True)]
+        if t + 1 in LEFT:
+            raced = [i for i, (rate, _) in enumerate(self.members) if rate and self.live[i]]
+            raced.sort(key=lambda i: -self.w[i] * self.used[i])
+            for i in raced[LEFT[t + 1] :]:
+                self.live[i] = False
+
+
+def settled(score):
+    return 0.0 if abs(score) <= 1e-9 * STEP else score
+
+
+def binary(X, y, k, budget, tie="mistake"):
+    trace, stack = ExplicitTrace(), Stack(X, [np.asarray(y)], of_classes(budget, np.shape(X)[1]), 3)
+    for t, y_t in enumerate(y):
+        score = settled(stack.predict(t)[0])
+        stack.learn(t, [y_t * slope(y_t * score)])
+        record(trace, score, is_mistake(y_t, score, tie), {}, True)
+    trace.final = lambda x: stack.final(x)[0]
+    return trace
+
+
+def multiclass(X, codes, k, n_classes, budget):
+    trace = ExplicitTrace()
+    targets = [np.where(codes == c, 1, -1) for c in range(n_classes)]
+    stack = Stack(X, targets, of_classes(budget, np.shape(X)[1]), 3)
+    for t, y_t in enumerate(codes):
+        scores = stack.predict(t)
+        _, lead = best_rival(scores, y_t, tolerance=1e-9 * STEP)
+        shares = [math.exp(s - max(scores)) for s in scores]
+        stack.learn(t, [(c == y_t) - share / math.fsum(shares) for c, share in enumerate(shares)])
+        record(trace, scores, lead <= 0, {}, True)
+    trace.final = stack.final
+    return trace
+
+
+def regression(X, y, k, budget):
+    stack = Stack(X, [np.asarray(y)], of_numbers_(budget, np.shape(X)[1]), 10, numbers=True)
+    trace = ExplicitTrace()
+    for t, y_t in enumerate(y):
+        score = stack.predict(t)[0]
+        score = stack.centre + stack.unit * settled(score)
+        stack.learn(t, [(y_t - score) / stack.unit])
+        record(trace, score, False, {}, True)
+    return trace
+
+
+CASES = cases(binary, {"budget": 6})
+MULTICLASS_CASES = cases(multiclass, {"budget": 6})
+REGRESSION_CASES = cases(regression, {"budget": 10})

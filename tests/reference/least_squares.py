@@ -1,0 +1,23 @@
+"""Duchi, Hazan & Singer (2011), Figure 1 (diagonal, without regulariser), and plain gradient descent: squared loss."""
+
+import numpy as np
+
+from reference import targets
+from reference.explicit import ExplicitTrace, dot, settled
+from reference.kernel_expansion import cases, record
+from reference.logistic import stepped
+
+
+def least_squares(X, y, k, step=0.1, rates="adagrad"):
+    trace = ExplicitTrace()
+    w = [0.0] * (np.shape(X)[1] + 1)
+    squared = [0.0] * len(w)
+    for _, x_t, y_t in targets.stream(X, y):
+        z = [1.0, *x_t]
+        score = settled(dot(w, z), step)
+        w, squared = stepped(w, squared, [(y_t - score) * z_j for z_j in z], step, rates)
+        record(trace, score, False, {}, True)
+    return trace
+
+
+REGRESSION_CASES = cases(least_squares, {}, {"step": 0.05, "rates": "constant"})

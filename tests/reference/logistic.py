@@ -1,0 +1,39 @@
+"""Duchi, Hazan & Singer (2011), Figure 1 (diagonal, without regulariser), and plain gradient descent: logistic loss."""
+
+import math
+
+import numpy as np
+
+from reference.explicit import ExplicitTrace, dot, settled
+from reference.kernel_expansion import cases, is_mistake, record, stream
+
+
+def slope(margin):
+    """Minus the derivative of log(1 + exp(-margin))."""
+    return 1 / (1 + math.exp(margin)) if margin < 0 else math.exp(-margin) / (1 + math.exp(-margin))
+
+
+def stepped(w, squared, g, step, rates):
+    """The weights after a step along g, and the sums of squared derivatives."""
+    if rates == "constant":
+        return [w_j + step * g_j for w_j, g_j in zip(w, g, strict=True)], squared
+    squared = [s + g_j * g_j for s, g_j in zip(squared, g, strict=True)]  # diag(G_t)
+    moved = [w_j + (step * g_j / math.sqrt(s) if s > 0 else 0) for w_j, g_j, s in zip(w, g, squared, strict=True)]
+    return moved, squared
+
+
+def logistic(X, y, k, step=0.1, rates="adagrad", tie="mistake"):
+    trace = ExplicitTrace()
+    w = [0.0] * (np.shape(X)[1] + 1)
+    squared = [0.0] * len(w)
+    for _, x_t, y_t in stream(X, y):
+        z = [1.0, *x_t]
+        score = settled(dot(w, z), step)
+        mistake = is_mistake(y_t, score, tie)
+        w, squared = stepped(w, squared, [y_t * slope(y_t * score) * z_j for z_j in z], step, rates)
+        record(trace, score, mistake, {}, True)
+    trace.final = lambda x: dot(w, [1.0, *x])
+    return trace
+
+
+CASES = cases(logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"})
