@@ -182,6 +182,9 @@ class ReportReader:
             rows = values["published"] = self._published(values["expected"], quantity, path)
             names = list(dict.fromkeys(name for row in rows or () for name in (row.dataset, row.label)))
             has_no = f"{values['expected']} has no"
+            for i, name in enumerate(values.get("as_written", ())):
+                if name not in values.get("aliases", {}):
+                    self.checker.add((*path, "as_written", i), f"must be one of the aliases, got {name!r}")
             for key, name in values.get("aliases", {}).items():
                 if rows is not None and name not in names:
                     text = f"{has_no} dataset or label {name!r}{nearest(name, names)}"

@@ -364,6 +364,7 @@ class TableSpec(_Spec):
     # The same in published standard deviations, for numbers published with one.
     tolerance_sd: Positive | None = None
     aliases: dict[str, str] = {}  # label or dataset -> the label or dataset in ``expected`` to compare it with
+    as_written: tuple[Text, ...] = ()  # those among them that follow the paper's text, where the others do not
     published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
 
     @model_validator(mode="before")

@@ -97,13 +97,15 @@ def _replaced(name: str, text: str, written: str, place: re.Pattern[str]) -> str
 def _from_verdict(verdict: str, count: str) -> Number:
     """Return how many published cells of a table are ``within`` its tolerance, ``explained``, ``open``, or ``all``.
 
-    ``first`` are those within the tolerance if each row and column has its first reading.
+    ``first`` are those within the tolerance if each row and column has its first reading, ``written`` if it has the one
+    that follows the text.
     """
     folder, _, name = verdict.partition("/")
     found = next(table.verdict for table in _tables(folder) if table.name == name)
     assert found is not None
     first = found.within if found.first is None else found.first
-    counts = {"all": found.within + found.explained + found.open, "first": first}
+    written = first if found.written is None else found.written
+    counts = {"all": found.within + found.explained + found.open, "first": first, "written": written}
     value = counts[count] if count in counts else getattr(found, count)
     return Number(value, f"{value:,}")
 
@@ -145,7 +147,7 @@ _PUBLISHED = {
 
 
 def _papers() -> str:
-    """Return the counts of verdicts and of cells; if a table has several readings, those of the paper's equations."""
+    """Return the counts of verdicts and of cells, by the paper's text and by the readings that fit best."""
     rows = []
     for paper in load_claims(TOP / "configs" / "claims"):
         own = [claim for claim in paper.claims if not claim.found]
@@ -153,8 +155,9 @@ def _papers() -> str:
         proved = [claim.verdict for claim in own if claim.proved]
         cells = []
         for title, where in _PUBLISHED.get(paper.name, {}).items():
-            agree, of_all = _from_verdict(where, "first").text, _from_verdict(where, "all").text
-            cells.append(f"[{title}](results/{where.partition('/')[0]}/report.html): {agree} of {of_all}")
+            written, fitted, of_all = (_from_verdict(where, which).text for which in ("written", "within", "all"))
+            best = "" if written == fitted else f" (fitted {fitted})"
+            cells.append(f"[{title}](results/{where.partition('/')[0]}/report.html): {written}{best} of {of_all}")
         verdicts = [str(counts[verdict]) for verdict in ("confirmed", "refuted", "partly", "open")]
         verdicts.append(f"{proved.count('confirmed')} of {len(proved)}")
         rows.append([f"{paper.title} ({paper.year})", *verdicts, ", ".join(cells) or "none published"])

@@ -63,7 +63,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["14: report.tables[1].name: name 't1' is already used by report.tables[0]; give this entry a name of its own"]),
     (13, "    - {name: t1, published: []}",
      ["13: report.tables[0].published: unknown key"
-      "  (allowed: name, caption, expected, columns, rows, quantity, choose, relative_to, tolerance, tolerance_sd, aliases)"]),
+      "  (allowed: name, caption, expected, columns, rows, quantity, choose, relative_to, tolerance, tolerance_sd, aliases, as_written)"]),
     (13, "    - {name: t1, quantity: test_errors}",
      ["13: report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
       "last_test_error, seconds, objective, gap, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, mae, r2, got 'test_errors'"]),

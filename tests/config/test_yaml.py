@@ -15,7 +15,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
 from budgetrun.config.kinds import is_formula, wrong_formula
 from budgetrun.config.problems import ValueType
-from budgetrun.config.yaml import Document, Problem, dotted, load, parse
+from budgetrun.config.yaml import Document, Mistake, dotted, load, parse
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -83,7 +83,7 @@ def test_problems(text: str, problems: list[str]) -> None:
 
 
 def test_single_cases() -> None:
-    assert [len(Problem(1, (), "x" * n).said) for n in (1000, 1001)] == [1000, 1003]
+    assert [len(Mistake(1, (), "x" * n).said) for n in (1000, 1001)] == [1000, 1003]
     assert math.isnan(parse("key: .nan").data["key"])
     assert parse("# nothing but a comment\n") == Document(None, {(): 1})
     # The first of two values stands.

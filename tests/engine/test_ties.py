@@ -8,6 +8,7 @@ import pytest
 
 from budgetrun import kernels
 from budgetrun.engine import Group
+from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.learners import bpa, find
@@ -45,6 +46,40 @@ def test_a_large_weight_does_not_make_small_ones_equal_with_several_classes():
     f._weights[f.slots] *= np.array([[1.0], [9e-6], [5e-6], [1.0]])
     group.feed(X[4:], codes[None, 4:])
     assert f.rounds.tolist() == [0, 1, 3, 4]
+
+
+def test_a_class_with_large_terms_does_not_make_others_equal():
+    scores, none = np.array([3e-12, 1e-12, -1.0, 2e-12]), np.zeros(4)
+    own = 1e-9 * np.array([3e-12, 1e-12, 1.0, 2e-12])
+    assert rival_among(scores, 1, none, own) == (0, pytest.approx(-2e-12))
+    assert rival_among(scores, 0, none, own) == (3, pytest.approx(1e-12))
+    # Between equal classes, the lowest is the rival, and the lead is 0.
+    scores[3] = 3e-12 * (1 + 1e-13)
+    assert rival_among(scores, 1, none, own)[0] == 0
+    assert rival_among(scores, 3, none, own) == (0, 0.0)
+    # A handicap is a term, too.
+    assert rival_among(np.array([1.0, 0.0]), 0, np.array([0.0, 1 + 1e-12]), np.array([0.0, 0.0])) == (1, 0.0)
+
+
+def test_a_score_with_large_terms_may_be_equal_to_a_small_one():
+    """The third class may be larger than all others, by its own terms."""
+    scores, limits = np.array([3e-12, 1e-12, 0.0]), 1e-9 * np.array([3e-12, 1e-12, 1.0])
+    assert rival_among(scores, 0, np.zeros(3), limits) == (1, 0.0)
+    assert rival_among(scores, 1, np.zeros(3), limits) == (0, pytest.approx(-2e-12))
+
+
+def test_a_large_score_does_not_make_others_equal_one_vs_rest():
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(400, 6)), rng.integers(6, size=400)
+    group = Group(Gaussian(gamma=20), [find("perceptron", "one_vs_rest", "multiclass")()], n_classes=6)
+    scores, at = group.feed(X, codes[None])[0], np.arange(400)
+    own, others = scores[codes, at], scores.copy()
+    others[codes, at] = -np.inf
+    best = others.max(axis=0)
+    sizes = np.maximum(abs(own), abs(best)), abs(scores).max(axis=0)
+    ties = [(abs(own - best) <= 1e-9 * size).sum() for size in sizes]
+    assert ties[0] == 1 < ties[1]
+    assert group.members[0].count.mistakes == (own <= best).sum()
 
 
 def test_a_large_label_does_not_make_small_errors_equal():

@@ -146,7 +146,7 @@ def _is_stream(suffix, stored, piece):
 
 @given(data=st.data())
 def test_a_users_own_file_is_refused_or_read(data, tmp_path_factory):
-    name = data.draw(st.sampled_from(FORMATS))
+    name = data.draw(st.sampled_from(sorted(strict.VALID)))
     content = data.draw(st.sampled_from([*strict.VALID[name][0], *TOKENS, b""]))
     stored = data.draw(st.one_of(st.just(content), damaged(content), st.binary(max_size=64)))
     suffix = data.draw(st.sampled_from(["", ".txt", ".csv", ".tsv", ".svm", ".libsvm", ".npz", ".idx"]))

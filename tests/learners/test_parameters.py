@@ -75,11 +75,13 @@ adaraker: factors=FACTORS, features=50, step=0.5, regulariser=0.0002, beta=0.5, 
 aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
 aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
 aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
+auto: budget=300, memory=None
 fb_krls: regulariser=0.01
 fogd: seed=0, counting=frequencies
 klms: budget=None
 knlms: budget=None, step=0.5, coherence=0.95, regulariser=0.01
 krls: budget=None, nu=0.0001
+least_squares: step=0.1, rates=adagrad
 nogd: rank=None
 norma: budget=None, step=0.5, regulariser=0.01, loss=squared, epsilon=0.1, nu=None
 qklms: budget=None, step=0.9, epsilon=0.1

@@ -111,8 +111,8 @@ def several(X, codes, k, n_classes, budget, C=1.0):
     w = {}
     for t, x_t, y_t in stream(X, codes):
         scores = multiclass.values(w, X, x_t, k, n_classes)
-        largest = max(multiclass.values({i: np.abs(a) for i, a in w.items()}, X, x_t, k_size, n_classes))
-        rival, lead = multiclass.best_rival(scores, y_t, tolerance=TOLERANCE * largest)
+        sizes = multiclass.values({i: np.abs(a) for i, a in w.items()}, X, x_t, k_size, n_classes)
+        rival, lead = multiclass.best_rival(scores, y_t, tolerance=multiclass.negligible_each(sizes))
         loss = max(0.0, 1 - lead)
         update = loss > TOLERANCE
         if update:

@@ -10,7 +10,7 @@ import numpy as np
 
 from reference.bsgd import is_gaussian
 from reference.kernel_expansion import Trace, cases, is_mistake
-from reference.multiclass import best_rival
+from reference.multiclass import best_rival, negligible_each
 
 NAME = "bsgd"
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -176,10 +176,10 @@ def last_equal(points, x, k):
 
 
 def scores_of(points, x, k, n_classes):
-    """The scores of all classes, and the largest sum of absolute terms."""
+    """The scores of all classes, and the sums of their absolute terms."""
     values = [k.k(p.z, x) for p in points]
     terms = [[p.weights[c] * v for p, v in zip(points, values, strict=True)] for c in range(n_classes)]
-    return [math.fsum(row) for row in terms], max(math.fsum(map(abs, row)) for row in terms)
+    return [math.fsum(row) for row in terms], [math.fsum(map(abs, row)) for row in terms]
 
 
 def record(trace, scores, mistake, points, scale, update):
@@ -195,8 +195,8 @@ def binary(X, y, k, budget, regulariser, partners="all", first="paper", lookup=N
     X, rate, trace, points = np.asarray(X, dtype=float), rate_of(k), Trace(), []
     trace.updates = []
     for t, (x, y_t) in enumerate(zip(X, y, strict=True), start=1):
-        (score,), largest = scores_of(points, x, k, 1)
-        score = 0.0 if abs(score) <= 1e-9 * largest else score
+        (score,), (size,) = scores_of(points, x, k, 1)
+        score = 0.0 if abs(score) <= 1e-9 * size else score
         update = y_t * score < 1 - 1e-9
         eta = 1 / (regulariser * t)
         for p in points:
@@ -219,8 +219,8 @@ def several(X, codes, k, n_classes, budget, regulariser, merges, first="paper"):
     X, rate, trace, points = np.asarray(X, dtype=float), rate_of(k) if merges else None, Trace(), []
     trace.updates = []
     for t, (x, y_t) in enumerate(zip(X, map(int, codes), strict=True), start=1):
-        scores, largest = scores_of(points, x, k, n_classes)
-        rival, lead = best_rival(scores, y_t, tolerance=1e-9 * largest)
+        scores, sizes = scores_of(points, x, k, n_classes)
+        rival, lead = best_rival(scores, y_t, tolerance=negligible_each(sizes))
         # 1 + f_r - f_y > 0
         update = lead < 1 - 1e-9
         eta = 1 / (regulariser * t)

@@ -44,8 +44,9 @@ def mavp_ogs(X, codes, k, n_classes, alpha, epsilon=0.9, U=10.0, c=0.1):
     for t, x_t, y_t in kernel_expansion.stream(X, codes):
         weights = {i: [f.get(i, 0.0) for f in functions.f] for i in functions.J.members}
         scores = multiclass.values(weights, X, x_t, k, n_classes)
-        least = multiclass.negligible_lead(weights, X, x_t, k, n_classes)
-        rival, lead = multiclass.best_rival(scores, y_t, tolerance=least)
+        rival, lead = multiclass.best_rival(
+            scores, y_t, tolerance=multiclass.negligible_solved(weights, X, x_t, k, n_classes)
+        )
         update, residual = functions.learn(t, y_t, rival, lead, lead <= 0)
         weights = {i: [f.get(i, 0.0) for f in functions.f] for i in functions.J.members}
         kernel_expansion.record(trace, scores, lead <= 0, weights, update, residual)

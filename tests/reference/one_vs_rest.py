@@ -1,7 +1,7 @@
 """One-vs-rest: a binary algorithm once per class, on labels that are +1 for the class and -1 for all others.
 
 The class with the largest score is predicted. A round is a mistake unless the true class is strictly ahead of all
-others; scores tie if they differ by at most 1e-9 times the largest absolute score, which only rounding explains.
+others; two scores tie if they differ by at most 1e-9 times the larger absolute one, which only rounding explains.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def one_vs_rest(algorithm, X, codes, k, n_classes):
         scores = [trace.scores[t] for trace in traces]
         rival = max(scores[c] for c in range(n_classes) if c != code)
         result.scores.append(scores)
-        result.mistakes.append(scores[code] - rival <= 1e-9 * max(map(abs, scores)))
+        result.mistakes.append(scores[code] - rival <= 1e-9 * max(abs(scores[code]), abs(rival)))
         result.updates.append(any(getattr(trace, "updates", trace.mistakes)[t] for trace in traces))
         held = sorted({i for trace in traces for i in trace.active[t]})
         rows = [dict(zip(trace.active[t], trace.alpha[t], strict=True)) for trace in traces]

@@ -1,7 +1,7 @@
 """Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006): PA-I."""
 
 from reference.kernel_expansion import Known, cases, is_mistake, record, rounded_value, stream
-from reference.multiclass import best_rival, values
+from reference.multiclass import best_rival, negligible_each, values
 from reference.projection import TOLERANCE, ProjectionTrace
 
 
@@ -31,8 +31,8 @@ def multiclass_passive_aggressive(X, codes, k, n_classes, C=1.0):
         scores = values(alpha, X, x_t, k, n_classes)
         # The weights are not exact: scores that differ only by rounding are equal.
         sizes = {i: [abs(a) for a in row] for i, row in alpha.items()}
-        largest = max(values(sizes, X, x_t, k_size, n_classes))
-        rival, lead = best_rival(scores, y_t, tolerance=TOLERANCE * largest)
+        limits = negligible_each(values(sizes, X, x_t, k_size, n_classes))
+        rival, lead = best_rival(scores, y_t, tolerance=limits)
         loss = max(0.0, 1 - lead)
         # A step below C gives a margin of exactly 1: a repeated example must not be added because of rounding.
         changed = loss > TOLERANCE

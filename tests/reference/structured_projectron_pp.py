@@ -6,7 +6,7 @@ The joint kernel is k(x, x') L(y, y') for a matrix L over the labels, and the ma
 import numpy as np
 
 from reference.kernel_expansion import cases, record, stream
-from reference.multiclass import best_rival, negligible_lead
+from reference.multiclass import best_rival, negligible_solved
 from reference.multiclass import values as prototypes
 from reference.projection import LEAST, TOLERANCE, Basis, ProjectionTrace, allowed, cost_of_projecting, margin_step
 
@@ -38,7 +38,7 @@ def structured_projectron_pp(
         # f(x, c) = sum of alpha_{i,e} k(x_i, x) L(e, c)
         by_label = prototypes(alpha, X, x_t, k, n_classes)
         scores = [float(sum(by_label[e] * L[e, c] for e in range(n_classes))) for c in range(n_classes)]
-        least = negligible_lead(alpha, X, x_t, k, n_classes)
+        least = max(negligible_solved(alpha, X, x_t, k, n_classes))
         rival, lead = best_rival(scores, y_t, tolerance=least)
         mistake = lead <= 0
         if mistake:

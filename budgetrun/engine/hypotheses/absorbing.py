@@ -136,6 +136,7 @@ class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
     """The form for several classes. Scores that differ by at most `rounding` tie."""
 
     form = "multiclass_absorbing"
+    revision = 1
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], self.rounding)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from budgetrun.engine.hypotheses import Hinted, Spanned
-from budgetrun.engine.hypotheses.multiclass import rival_of
+from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
@@ -166,6 +166,7 @@ class MulticlassFramed(Framed):
     """One function per class, in the span of one support set."""
 
     form = "multiclass_framed"
+    revision = 2
 
     def __init__(self, pool: Pool, n_classes: int) -> None:
         super().__init__(pool, n_classes)
@@ -175,9 +176,7 @@ class MulticlassFramed(Framed):
         """Do what `MulticlassExpansion.lead_at` does, for a round of the block."""
         terms = self._terms(t)
         self.scores[:, t] = scores = terms.sum(axis=1)
-        least = max(negligible(own, self.rounding) for own in terms)
-        rival, lead, _ = rival_of(scores + handicaps, y, scores.item(y), least)
-        return rival, 0.0 if abs(lead) <= least else lead
+        return rival_among(scores, y, handicaps, np.array([negligible(own, self.rounding) for own in terms]))
 
 
 class HintedFramed(Hinted, Framed):

@@ -21,6 +21,7 @@ class MulticlassExpansion(Summed):
     """
 
     form = "multiclass"
+    revision = 2
 
     def __init__(self, pool: Pool, n_classes: int) -> None:
         super().__init__(pool, n_classes)
@@ -65,9 +66,9 @@ class MulticlassExpansion(Summed):
         least = UNSURE * self._mass * self.lengths[t]
         rival, lead, tied = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         if tied:
-            least = self._sum_at(t)
-            rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
-        return rival, 0.0 if abs(lead) <= least else lead
+            limits = self._sum_at(t)
+            return rival_among(self.scores[:, t], y, handicaps, limits)
+        return rival, lead
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros((self.n_classes, X.shape[0]))
@@ -94,14 +95,14 @@ class MulticlassExpansion(Summed):
         add_multiple(self.scores[self._classes[slot], t : self.tile_end], weight, values)
         add_multiple(self.scores[self._rivals[slot], t : self.tile_end], -weight, values)
 
-    def _sum_at(self, t: int) -> float:
-        """Sum the scores of a round of the tile again, and return the difference of scores that counts as rounding."""
-        weights, values, largest = self._weights[self._head : self._tail], self._values_at(t), 0.0
+    def _sum_at(self, t: int) -> np.ndarray:
+        """Sum the scores of a round of the tile again, and return what counts as rounding of each."""
+        weights, values, limits = self._weights[self._head : self._tail], self._values_at(t), np.zeros(self.n_classes)
         for c in range(self.n_classes):
             mine, signed = self._of_class(c, weights, self.slots)
             self.scores[c, t] = inner(signed, values[mine])
-            largest = max(largest, inner(np.abs(signed), np.abs(values[mine])))
-        return CANCELLED * largest
+            limits[c] = CANCELLED * inner(np.abs(signed), np.abs(values[mine]))
+        return limits
 
     def _of_class(self, c: int, weights: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which examples have a weight in class ``c``, and these weights."""
@@ -135,3 +136,19 @@ def rival_of(scores: np.ndarray, y: int, own: float, least: float) -> tuple[int,
     best = scores[scores.argmax()]
     close = (scores >= best - least).nonzero()[0]
     return int(close[0]), float(own - best), len(close) > 1 or abs(own - best) <= least
+
+
+def rival_among(scores: np.ndarray, y: int, handicaps: np.ndarray, limits: np.ndarray) -> tuple[int, float]:
+    """Return the first class with the largest score apart from ``y``, and the lead over it; 0 if ``y`` ties.
+
+    ``handicaps`` are added to the scores of other classes. Two scores tie if they differ by at most the larger of their
+    own ``limits``, shape (n_classes,), to which the handicaps add.
+    """
+    own, others, sizes = scores[y], scores + handicaps, limits + CANCELLED * np.abs(handicaps)
+    others[y] = -np.inf
+    best = others.argmax()
+    lead = own - others[best]
+    close = others >= others[best] - np.maximum(sizes, sizes[best])
+    if lead >= -max(limits[y], sizes[best]) and (np.abs(own - others) <= np.maximum(sizes, limits[y])).any():
+        lead = 0.0
+    return int(close.nonzero()[0][0]), float(lead)

@@ -39,11 +39,12 @@ class OneVsRestHypothesis(Hypothesis):
 
     Notes
     -----
-    The scores of two classes tie if they differ by at most `rounding` (1e-9) times the largest absolute score of the
-    round. Equal sums over different examples can differ that little; this does not depend on block size or machine.
+    The scores of two classes tie if they differ by at most `rounding` (1e-9) times the larger one in absolute value.
+    Equal sums over different examples can differ that little; this does not depend on block size or machine.
     """
 
     form = "one_vs_rest"
+    revision = 2
     compiled = False
 
     def __init__(self, pool: Pool, learners: list[Any]) -> None:
@@ -119,7 +120,8 @@ class OneVsRestHypothesis(Hypothesis):
             acted |= part.acted
         at, rivals = np.arange(len(y)), self.scores.copy()
         rivals[y, at] = -np.inf
-        wrong = self.scores[y, at] - rivals.max(axis=0) <= self.rounding * np.abs(self.scores).max(axis=0)
+        own, best = self.scores[y, at], rivals.max(axis=0)
+        wrong = own - best <= self.rounding * np.maximum(np.abs(own), np.abs(best))
         self.mistakes += int(np.count_nonzero(wrong))
         self.updates += int(np.count_nonzero(acted | wrong))
         return len(y)

@@ -8,7 +8,7 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.base.problem import CANCELLED
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.engine.hypotheses.multiclass import rival_of
+from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
@@ -252,17 +252,16 @@ class MulticlassPoints(Points):
     """One such sum per class, over the same points; the class of the largest score is predicted."""
 
     form = "multiclass_points"
+    revision = 2
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         """Do what `MulticlassExpansion.lead_at` does."""
-        values, largest = self._row_at(t), 0.0
+        values, limits = self._row_at(t), np.zeros(self.n_classes)
         for c in range(self.n_classes):
             weights = self.weights_of(c)
             self.scores[c, t] = inner(weights, values)
-            largest = max(largest, inner(np.abs(weights), np.abs(values)))
-        least = CANCELLED * largest
-        rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
-        return rival, 0.0 if abs(lead) <= least else lead
+            limits[c] = CANCELLED * inner(np.abs(weights), np.abs(values))
+        return rival_among(self.scores[:, t], y, handicaps, limits)
 
 
 def sum_of_two(a: float, b: float) -> float:

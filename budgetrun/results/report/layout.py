@@ -150,10 +150,11 @@ class Outside(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Counts of published cells: within the tolerance, outside but explained, and open.
+    """Counts of distinct published cells: within the tolerance, outside but explained, and open.
 
     ``missing`` counts the published cells that were not measured. ``first`` is the number within the tolerance if every
-    column and row has its first reading, None where no other reading fits better.
+    column and row has its first reading, ``written`` if it has the one that follows the text where the first does not;
+    both are None where no other reading fits better.
     """
 
     within: int
@@ -162,6 +163,7 @@ class Verdict:
     missing: int
     tolerance: Tolerance
     first: int | None = None
+    written: int | None = None
 
     @property
     def text(self) -> str:
@@ -181,7 +183,8 @@ class Verdict:
             return ""
         return (
             "Where the paper can be read in several ways, this counts the reading that fits best; "
-            f"with the first reading of each, {self.first} are within."
+            f"with the first reading of each, {self.first} are within"
+            + ("." if self.written is None else f", and with what the text says of each, {self.written}.")
         )
 
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -110,7 +110,7 @@ def _table(results: Results, spec: TableSpec) -> Table:
     absent = (wanted if spec.rows is None else wanted & set(spec.rows)) - set(results.datasets)
     compared = {spec.aliases.get(column, column) for column in columns if column != divisor}
     n_absent = sum(row.dataset in absent and row.label in compared for row in spec.published)
-    return replace(table, verdict=_verdict(table, spec.aliases, divisor, n_absent))
+    return replace(table, verdict=_verdict(table, spec, divisor, n_absent))
 
 
 # Rows.
@@ -325,30 +325,48 @@ def _best(
     return chosen, fittest(datasets, [cell for cell in compared if cell.place.label in chosen], 0)
 
 
-def _verdict(table: Table, aliases: Mapping[str, str], divisor: str | None, n_absent: int) -> Verdict | None:
+def _verdict(table: Table, spec: TableSpec, divisor: str | None, n_absent: int) -> Verdict | None:
     """Return the verdict on the readings that fit best; None if no number is published.
 
     ``divisor`` is the column that others are divided by, whose ratio of 1 says nothing; ``n_absent`` is the number of
     published cells on datasets that did not run.
     """
+
+    def n_within(readings: Collection[str]) -> int:
+        """Count the distinct cells within the tolerance if these readings take the place of the first ones."""
+        others = (spec.aliases.keys() | {spec.aliases[name] for name in readings}) - set(readings)
+        found = _distinct(cell for cell in counted if not {*cell.place[:2]} & others)
+        return sum(cell.percent is not None and not cell.is_outside(table.tolerance) for cell in found)
+
     columns, datasets = table.best
     counted = _once(cell for cell in table.cells if cell.published and cell.place.label != divisor)
-    here = [cell for cell in counted if cell.place.label in columns and cell.place.dataset in datasets]
+    here = _distinct(c for c in counted if c.place.label in columns and c.place.dataset in datasets)
     if not here and not n_absent:
         return None
     compared = [cell for cell in here if cell.percent is not None]
     is_open = {item.cell.key: item.is_open for item in table.outside}
     states = [is_open.get(cell.key) for cell in compared]
-    first = [cell for cell in counted if cell.percent is not None and not {*cell.place[:2]} & aliases.keys()]
-    has_others = any(name in aliases for name in (*columns, *datasets))
+    has_others = any(name in spec.aliases for name in (*columns, *datasets))
     return Verdict(
         within=states.count(None),
         explained=states.count(False),
         open=states.count(True),
         missing=len(here) - len(compared) + n_absent,
         tolerance=table.tolerance,
-        first=sum(not cell.is_outside(table.tolerance) for cell in first) if has_others else None,
+        first=n_within(()) if has_others or spec.as_written else None,
+        written=n_within(spec.as_written) if spec.as_written else None,
     )
+
+
+def _distinct(cells: Iterable[Cell]) -> list[Cell]:
+    """Return one of the cells of a dataset that have the same measured and the same published number."""
+    found: dict[Any, Cell] = {}
+    for cell in cells:
+        if cell.measured is None or cell.published is None:
+            found[cell.key] = cell
+        else:
+            found.setdefault((cell.place.dataset, cell.measured.mean, cell.published.value), cell)
+    return list(found.values())
 
 
 def _once(cells: Iterable[Cell]) -> list[Cell]:

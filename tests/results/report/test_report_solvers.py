@@ -87,6 +87,13 @@ def test_gaps_are_to_the_largest_lower_bound_of_all_runs(written):
     assert "A gap is objective / L - 1" in text
 
 
+def test_tiny_gaps_keep_their_digits(tmp_path):
+    rows = [solved("one", "mpu", 1 + 1.25e-10, 1.0)]
+    folder = build(tmp_path / "r", rows, report={"tables": [{"name": "g", "quantity": "gap"}]})
+    write_report(folder)
+    assert table(folder, "g")["one", "mpu"]["gap"] == "1.25e-10"
+
+
 def test_objectives_beside_published_ones(written):
     text = (written / "tables" / "t.md").read_text()
     assert r"100.2000 (100.19, +0.0100%) |" in text
