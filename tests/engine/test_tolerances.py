@@ -21,6 +21,7 @@ LISTED = re.findall(r"^\| `([\w.]+)\.(\w+)` \| (\S+) \|", SECTION, re.MULTILINE)
 OTHERS = {
     ("engine/hypotheses/merging.py", "2e-4"),
     ("engine/hypotheses/merging.py", "1e-10"),
+    ("learners/auto.py", "1e-4"),
     ("learners/bsgd_merging.py", "1e-4"),
     ("learners/raker.py", "1e-10"),
     ("learners/raker.py", "1e-4"),

@@ -106,7 +106,7 @@ def finite_or_refused(data, names):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_refused_call_changes_nothing(name):
     kernel = "gaussian" if name in ONLY_GAUSSIAN else "linear"
-    fitted = CLASSIFIERS[name](**arguments(CLASSIFIERS[name]), kernel=kernel).fit(BASE, Y)
+    fitted = CLASSIFIERS[name](**arguments(CLASSIFIERS[name]), kernel=kernel, missing="refuse").fit(BASE, Y)
     before = fitted.decision_function(BASE)
     for X in (X for key, X in WRONG.items() if key != "huge" or kernel == "linear"):
         with pytest.raises(ValueError, match=r"overflows|features|NaN|minimum"):

@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import pickle
+import re
 import shutil
 import tarfile
 import zipfile
@@ -21,6 +22,7 @@ import scipy.sparse as sp
 from sweeping import run
 
 import budgetrun
+from budgetrun.base.errors import InputError
 
 DATA = Path(__file__).parent / "0.2.0"
 EXPECTED = json.loads(path.read_text()) if (path := DATA / "expected.json").is_file() else {}
@@ -97,7 +99,9 @@ def in_form(X, width):
 
 def told_of(model, X):
     """Return the state and the predictions of an estimator, as numbers."""
-    found = {"class": type(model).__name__, "parameters": repr(model), "rounds": model.n_rounds_}
+    # The default of gamma was None then.
+    given = re.sub(r"(, )?gamma=None", "", repr(model)).replace("(, ", "(")
+    found = {"class": type(model).__name__, "parameters": given, "rounds": model.n_rounds_}
     for name in ("mistakes_", "support_size_", "candidate_mistakes_"):
         if hasattr(model, name):
             found[name] = np.asarray(getattr(model, name)).tolist()
@@ -158,8 +162,16 @@ def check(model, told):
 # -- models and pickles ------------------------------------------------------------------------------------------------
 
 
+# Forms and learners whose ties have been judged by the size of what is compared since then.
+OF_TIES = {"covering", "multiclass", "multiclass_framed", "multiclass_points", "one_vs_rest"}
+
+
 @pytest.mark.parametrize("name", [name for name, told in expected("models").items() if not told["river"]])
 def test_a_saved_model_continues(name, saved):
+    if name in OF_TIES:
+        with pytest.raises(InputError, match="saved by budgetrun 0.2.0 with revisions of code that give other results"):
+            budgetrun.load(saved / "models" / name)
+        return
     check(budgetrun.load(saved / "models" / name), EXPECTED["models"][name])
 
 
@@ -290,7 +302,13 @@ def test_the_report_of_a_killed_sweep_names_missing_runs(command):
 def test_an_interrupted_stream_continues(name, command):
     told, folder = EXPECTED["streams"][name], Path("streams") / name
     assert not (folder / "runs.csv").exists()
-    code, _, err = command("run", *told["arguments"])
+    # Then, missing values were refused unless another option was given.
+    code, _, err = command("run", *told["arguments"], "--missing", "refuse")
+    if name == "multiclass":
+        # Since then, ties between classes are judged by the size of their own scores.
+        assert code == 2
+        assert "saved by budgetrun 0.2.0 with revisions of code that give other results" in err
+        return
     assert code == 0, err
     assert f"continued after {told['interrupted']} rounds" in err
     now, then = untimed(rows_of(folder / "runs.csv")), told["rows"]

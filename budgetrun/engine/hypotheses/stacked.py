@@ -141,7 +141,7 @@ class Stacked(Linear):
         self._inputs.rearrange(features, n_features)
         for _, one in self._groups:
             one.rearrange(features, n_features)
-        self._first = self._first and [(_widened(rows, n_features), y) for rows, y in self._first]
+        self._first = self._first and [(_widened(rows[:, list(features)], n_features), y) for rows, y in self._first]
 
     def memory(self, size: int, block: int) -> float:
         return 8.0 * 16 * block * size
