@@ -40,12 +40,12 @@ class _Auto(Learner):
     parts : list of (rate, learner)
         The members, also those that were dropped; ``members`` of the hypothesis has their weights and times.
 
-    Notes: O(B d) per round for each member. It needs no other setting. Inputs are standardised by the mean and deviation of the rows before them and cut to
-    [-10, 10], unless all are bits. The members have no kernel, or a Gaussian kernel exp(-c ||a - b||^2 / m) with c =
-    1/4, 1 and 4, and for classes with at most 24 features also 16, where m is the median of ||a - b||^2 over the rows
-    before round 1, 4, 16, 64, 256 or 1024, whichever is the last; there, all members begin again with these rows. The
-    kernel of the run is not used. The members with kernels that have helped least are dropped, after 2,048 rounds all
-    but eight, after 8,192 all but six.
+    Notes: O(B d) per round for each member. It needs no other setting. Inputs are standardised by the mean and
+    deviation of the rows before them and cut to [-10, 10], unless all are bits. The members have no kernel, or a
+    Gaussian kernel exp(-c ||a - b||^2 / m) with c = 1/4, 1 and 4, and for classes with at most 24 features also 16,
+    where m is the median of ||a - b||^2 over the rows before round 1, 4, 16, 64, 256 or 1024, whichever is the last;
+    there, all members begin again with these rows. The kernel of the run is not used. The members with kernels that
+    have helped least are dropped, after 2,048 rounds all but eight, after 8,192 all but six.
 
     The regret of f in its loss, against the best fixed weights of the members' scores
     and the inputs, is that of AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds
@@ -100,10 +100,10 @@ class _Auto(Learner):
 class AutoClassifier(_Auto, BinaryLearner):
     """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts.
 
-    Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with constant steps of 0.1 and 0.01 and with adagrad;
-    for each width, there are BPA-NN with C = 0.1 and 1 and Ahpatron with epsilon = 0.5 and 0.9. The stack is a logistic
-    regression with adagrad, a step of 0.1 and 1 added to the sums of squared derivatives; it learns after the members
-    have predicted, from the scores before their updates.
+    Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with constant steps of 0.1
+    and 0.01 and with adagrad; for each width, there are BPA-NN with C = 0.1 and 1 and Ahpatron with epsilon = 0.5 and
+    0.9. The stack is a logistic regression with adagrad, a step of 0.1 and 1 added to the sums of squared derivatives;
+    it learns after the members have predicted, from the scores before their updates.
 
     >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
     26
@@ -116,8 +116,8 @@ class AutoClassifier(_Auto, BinaryLearner):
 class MulticlassAuto(_Auto, MulticlassLearner):
     """For each class, the members of the binary ``auto`` tell it from all others; each has one weight for all classes.
 
-    Notes: O(M B d) per round for each member and M classes. The loss is the softmax's cross-entropy, -log(exp(f_y) / sum of exp(f_c)); the inputs have weights of their
-    own for each class.
+    Notes: O(M B d) per round for each member and M classes. The loss is the softmax's cross-entropy, -log(exp(f_y) /
+    sum of exp(f_c)); the inputs have weights of their own for each class.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
     21
@@ -136,10 +136,10 @@ class MulticlassAuto(_Auto, MulticlassLearner):
 class AutoRegressor(_Auto, RegressionLearner):
     """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict.
 
-    Notes: O(B d + B^2) per round for each member. They learn labels in units of the deviation of those before they began for the last time, from their mean.
-    Those without a kernel are least squares with adagrad and steps of 0.1 and 0.5; for each width, there are NORMA with
-    a step of 0.5 and a regulariser of 1e-4, KNLMS, and KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2
-    / 25) per round.
+    Notes: O(B d + B^2) per round for each member. They learn labels in units of the deviation of those before they
+    began for the last time, from their mean. Those without a kernel are least squares with adagrad and steps of 0.1 and
+    0.5; for each width, there are NORMA with a step of 0.5 and a regulariser of 1e-4, KNLMS, and KRLS with a fifth of
+    the budget and nu = 0.01, which takes O(B^2 / 25) per round.
 
     >>> diabetes(AutoRegressor(budget=50), gamma=10).updates
     442
