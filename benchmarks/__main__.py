@@ -60,8 +60,10 @@ def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
     points = list(growth.measure_growth(sizes.points))
     pages.write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
     pages.write_csv(folder / "growth.csv", points)
-    click.echo("first use ...", err=True)
-    pages.write_csv(folder / "first_use.csv", measure_first_use(sizes.rounds))
+    if sizes.rounds is None:
+        # Compiling takes minutes.
+        click.echo("first use ...", err=True)
+        pages.write_csv(folder / "first_use.csv", measure_first_use())
     write_ratios(folder / RATIOS)
     pages.draw(
         folder / "growth", "Time of the engine and of a plain loop, one core", growth.AXES, points, "learner", "side"

@@ -38,20 +38,20 @@ class FirstUse:
     again: float  # in the same process, when all is loaded
 
 
-def measure_first_use(most: int | None) -> list[FirstUse]:
+def measure_first_use() -> list[FirstUse]:
     """Measure each of the learners on generated rows of zeros and ones."""
-    rounds, found = min(most or ROUNDS, ROUNDS), []
+    found = []
     for learner in LEARNERS:
         with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as cache:
-            first, _ = _seconds(learner, rounds, "", Path(empty))
-            compiled_first, again = _seconds(learner, rounds, "1", Path(cache))
-            new_process, _ = _seconds(learner, rounds, "", Path(cache))
-        found.append(FirstUse(learner, rounds, first, compiled_first, new_process, again))
+            first, _ = _seconds(learner, "", Path(empty))
+            compiled_first, again = _seconds(learner, "1", Path(cache))
+            new_process, _ = _seconds(learner, "", Path(cache))
+        found.append(FirstUse(learner, ROUNDS, first, compiled_first, new_process, again))
     return found
 
 
-def _seconds(learner: str, rounds: int, mode: str, cache: Path) -> list[float]:
+def _seconds(learner: str, mode: str, cache: Path) -> list[float]:
     env = {**os.environ, ENVIRONMENT: mode, "NUMBA_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-c", _PROGRAM, learner, str(rounds)]
+    command = [sys.executable, "-c", _PROGRAM, learner, str(ROUNDS)]
     said = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
     return [float(line) for line in said.split()]

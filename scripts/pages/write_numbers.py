@@ -147,7 +147,7 @@ _PUBLISHED = {
 
 
 def _papers() -> str:
-    """Return the counts of verdicts and of cells: those of the paper's text first, then of the readings that fit best."""
+    """Return the counts of verdicts and of cells, by the paper's text and by the readings that fit best."""
     rows = []
     for paper in load_claims(TOP / "configs" / "claims"):
         own = [claim for claim in paper.claims if not claim.found]

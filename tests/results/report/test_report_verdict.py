@@ -29,8 +29,8 @@ def published(label, value, dataset="one", **others):
 
 def test_verdict_counts_each_published_number_once(paper):
     table = table_of(paper)
-    # perceptron on one, published for two budgets with the same number, is 37.5% off; rbp is 31.2% off (explained), 22.2% off and, on two,
-    # within 0.5%. Read otherwise, rbp is nowhere within 5%.
+    # perceptron on one, published for two budgets with the same number, is 37.5% off; rbp is 31.2% off (explained),
+    # 22.2% off and, on two, within 0.5%. Read otherwise, rbp is nowhere within 5%.
     assert table.verdict.text == "1 of 4 published cells within 5%, 1 explained, 2 open"
     assert table.best == (["perceptron", "rbp"], ["one", "two"])
     assert "with the first reading of each, 1" not in table.verdict.remark
