@@ -284,7 +284,11 @@ def test_bad_calls():
     with pytest.raises(ValueError, match=r"y has labels \[5\] that are not among the classes \[-1, 1\]"):
         budgetrun.CKS().partial_fit(X, y, classes=[-1, 1]).partial_fit(X, np.where(y > 0, 5, -1))
     with pytest.raises(ValueError, match="NaN"):
-        budgetrun.CKS().fit(np.where(X > 0, np.nan, X), y)
+        budgetrun.CKS(missing="refuse").fit(np.where(X > 0, np.nan, X), y)
+    for dicts in ([{"a": 1.0}, {"a": 2.0}], {"a": 1.0}, np.array([{"a": 1.0}])):
+        with pytest.raises(ValueError, match="budgetrun.CKS takes arrays, not dicts; for dicts use budgetrun.river.CKS"):
+            budgetrun.CKS().fit(dicts, [0, 1])
+    assert budgetrun.RBP(budget=20.0).fit(X, y)._member.learner.budget == 20
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = budgetrun.Nothing
 

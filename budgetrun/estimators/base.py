@@ -366,7 +366,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _refuse_dicts(self, X: Any) -> None:
         """Raise a ValueError if rows are dicts, as river has them."""
-        first = X if isinstance(X, dict) else next(iter(np.ravel(X)), None) if _holds_objects(X) else None
+        rows = X if isinstance(X, list) or (isinstance(X, np.ndarray) and X.ndim == 1) else [X]
+        first = rows[0] if len(rows) else None
         if isinstance(first, dict):
             name = type(self).__name__
             raise ValueError(f"budgetrun.{name} takes arrays, not dicts; for dicts use budgetrun.river.{name}")
@@ -634,10 +635,6 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 def _is_row(X: Any) -> bool:
     """Return whether this is an array of one row."""
     return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
-
-
-def _holds_objects(X: Any) -> bool:
-    return isinstance(X, list) or (isinstance(X, np.ndarray) and X.dtype == object)
 
 
 def _in_form(X: Any, sparse: bool) -> Any:

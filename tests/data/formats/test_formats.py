@@ -154,18 +154,18 @@ def test_table_detects_separator_and_header(separator, header):
 
 FEATURE = "; a feature is a finite number"
 LABEL = "; a label is a number too"
-MISSING = "; set missing to skip to leave such rows out, or to zero to read 0"
+MISSING = "; fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
 
 
 @pytest.mark.parametrize(("text", "fault"), [
     ("1,2\n1,-Infinity\n", f"2:2: -Infinity is not a finite number{FEATURE}"),
     ("1,2\n1,1e400\n", f"2:2: 1e400 is too large for a float64{FEATURE}"),
-    ("nan,2\n1,3\n", "1:1: the label is missing; set missing to skip to leave such rows out"),
+    ("nan,2\n1,3\n", "1:1: the label is missing; leave such rows out (--missing skip)"),
     ("1,2\nspam,3\n", f"2:1: 'spam' is not a number{LABEL}"),
     ("spam,2.5\nham,3.5\n", " column 1 does not hold numbers"),
     ("y,a\n1,2\n1,0x1\n", f"3:2: '0x1' is not a number{FEATURE}"),
     ('1,2\n1,"3x"\n', f"2:2: '3x' is not a number{FEATURE}"),
-    ("1;2\n1;0,5\n", f"2:2: '0,5' is not a number{FEATURE}"),
+    ("1;2\n1;0,5x\n", f"2:2: '0,5x' is not a number{FEATURE}"),
     ("1,2,3\n1,2 3,4\n", f"2:2: '2 3' is not a number{FEATURE}"),
     ("1 2\n1\t2\n", " column 1 does not hold numbers"),
     ("1 2\n1 3\n1\t2\n", "3:2: 1 columns where the first row has 2; all rows have the same length"),
