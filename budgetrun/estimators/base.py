@@ -368,7 +368,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Raise a ValueError if rows are dicts, as river has them."""
         rows = X if isinstance(X, list) or (isinstance(X, np.ndarray) and X.ndim == 1) else [X]
         first = rows[0] if len(rows) else None
-        if isinstance(first, dict):
+        if isinstance(first, dict) and not sp.issparse(first):
             name = type(self).__name__
             raise ValueError(f"budgetrun.{name} takes arrays, not dicts; for dicts use budgetrun.river.{name}")
 
