@@ -61,8 +61,8 @@ class Delimited(Reader):
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
     if all its fields are text, and either a column has numbers below it or some field does not occur below it; if one
-    field is text and the others count the columns; if it is 0, 1, 2, ... itself; or if its text
-    is not one of the few texts below, which recur. Blank lines are left out, and lines
+    field is text and the others count the columns; if it is 0, 1, 2, ... itself; or if a field
+    is not one of the few texts below it, which recur. Blank lines are left out, and lines
     before the header that begin with #.
     """
 
@@ -296,12 +296,12 @@ def _is_count(first: list[str]) -> bool:
 
 
 def _is_alone(first: list[str], columns: list[list[str]]) -> bool:
-    """Return True if text of a row is not one of the few texts below it, which recur, and another field is not text.
+    """Return True if a field is not one of the few texts below it, which recur, and some field is not text.
 
-    Some names of columns are numbers, such as years.
+    Names of columns may be numbers, such as years.
     """
     for field, column in zip(first, columns, strict=True):
-        counts = Counter(column) if _is_text(field) and len(column) >= _LOOKED_AT else {}
+        counts = Counter(column) if field not in MISSING and len(column) >= _LOOKED_AT else {}
         if 1 < len(counts) <= MOST_LABELS and field not in counts and min(counts.values()) > 1:
             return all(map(_is_text, counts)) and not all(map(_is_text, first))
     return False
