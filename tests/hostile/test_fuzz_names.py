@@ -20,6 +20,8 @@ from pyarrow import feather, parquet
 from sentences import one_sentence
 
 from budgetrun.cli import main
+from budgetrun.data.content import is_text
+from budgetrun.data.tables.columns import MISSING
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2)).round(3)
@@ -145,8 +147,12 @@ def refused(result):
 
 @given(names=st.lists(NAMES, min_size=3, max_size=3), form=st.sampled_from(FORMS), asked=st.booleans())
 def test_columns_of_any_name(names, form, asked):
-    content = content_of(form, names) if len(set(names)) == 3 else None
+    content = content_of(form, names) if len({name.strip() for name in names}) == 3 else None
     if content is None:
+        return
+    # Nothing tells names that are all numbers or missing values from a row.
+    words = [name for name in names if name.strip(" \t") not in MISSING and is_text(name.strip(" \t"))]
+    if form in ("csv", "tsv") and not words:
         return
     # The label is named by its position, or found because it alone is text.
     found = played(f"s.{form}", content, ["--label", "3"] if asked and "3" not in names else [])

@@ -1,6 +1,7 @@
 """CSV and TSV as people write them: quotes, separators of several kinds, a header or none, blank lines."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -13,7 +14,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.data import content
 from budgetrun.data.content import Held, Lines, Origin, is_text, last_line_end, shown
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
-from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, check_width, length_faults
+from budgetrun.data.tables.columns import MISSING, MOST_LABELS, Batch, Fault, Reader, Sample, check_width, length_faults
 from budgetrun.data.tables.table import Table
 
 REVISION = 1
@@ -60,7 +61,8 @@ class Delimited(Reader):
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
     if all its fields are text, and either a column has numbers below it or some field does not occur below it; if one
-    field is text and the others count the columns; or if it is 0, 1, 2, ... itself. Blank lines are left out, and lines
+    field is text and the others count the columns; if it is 0, 1, 2, ... itself; or if a field
+    is not one of the few texts below it, which recur. Blank lines are left out, and lines
     before the header that begin with #.
     """
 
@@ -89,8 +91,8 @@ class Delimited(Reader):
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
         columns = columns or [[] for _ in first]
         self.named = _is_header(first, columns)
-        # Before revision 2, such a header was read as a row.
-        self.format = "table 2" if _is_count(first) else self.format
+        # Before revision 2, such headers were read as rows.
+        self.format = "table 2" if _is_count(first) or _is_alone(first, columns) else self.format
         if self.named and not head.split(b"\n", row.end)[-1].strip():
             raise InputError(f"{self.where}: no rows below the header line")
         if not self.named:
@@ -275,7 +277,7 @@ def _single_blanks(text: bytes) -> bytes:
 def _is_header(first: list[str], columns: list[list[str]]) -> bool:
     if len(first) < 2:
         return bool(first[0]) and _is_text(first[0]) and any(not _is_text(value) for value in columns[0])
-    if _is_count(first):
+    if _is_count(first) or _is_alone(first, columns):
         return True
     texts = [field for field in first if _is_text(field)]
     others = [field for field in first if not _is_text(field)]
@@ -291,6 +293,18 @@ def _is_count(first: list[str]) -> bool:
     """Return True if a row is 0, 1, 2, ..., as pandas names columns, perhaps after the empty name of its index."""
     fields = first[first[0] == "" :]
     return len(fields) > 2 and fields == [str(k) for k in range(len(fields))]
+
+
+def _is_alone(first: list[str], columns: list[list[str]]) -> bool:
+    """Return True if a field is not one of the few texts below it, which recur, and some field is not text.
+
+    Names of columns may be numbers, such as years.
+    """
+    for field, column in zip(first, columns, strict=True):
+        counts = Counter(column) if field not in MISSING and len(column) >= _LOOKED_AT else {}
+        if 1 < len(counts) <= MOST_LABELS and field not in counts and min(counts.values()) > 1:
+            return all(map(_is_text, counts)) and not all(map(_is_text, first))
+    return False
 
 
 def _is_text(field: str) -> bool:

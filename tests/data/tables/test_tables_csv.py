@@ -167,6 +167,16 @@ def test_a_header_that_counts_is_a_header():
     assert table_of("1,2,3\n4,5,6\n", label=1).reader == "table 1"
 
 
+def test_a_header_with_years_is_a_header():
+    rows = [f"{k}.5,{k},{'pq'[k % 2]}\n" for k in range(20)]
+    for header in ("2019,2020,kind", ",-1,label", "2019,2020,2021"):
+        table = table_of("".join([header + "\n", *rows]), label="last")
+        assert (len(read(table)[0]), table.classes, table.reader) == (20, ("p", "q"), "table 2")
+    # A rare class, and few rows, do not make a header.
+    for text in ("".join(["1,2,r\n", *rows[:19], "1,2,r\n"]), "".join(["1,2,r\n", *rows[:9]])):
+        assert table_of(text, label=3).reader == "table 1"
+
+
 def test_an_id_that_counts_is_left_out():
     for name in ("id", "PassengerId", "user_id", "customerID"):
         assert table_of(f"{name},a,y\n892,0.5,1\n893,0.7,0\n").features == ["a"]
