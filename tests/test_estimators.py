@@ -480,9 +480,9 @@ def test_a_change_is_seen_between_single_rounds():
         model.learn_one(X[t], y[t], classes=[-1, 1] if t == 0 else None)
         other.learn_one(X[t], y[t], classes=[-1, 1] if t == 0 else None)
     model.gamma = 3.0
-    with pytest.raises(ValueError, match=r"fitted with gamma=None, now 3\.0: call fit"):
+    with pytest.raises(ValueError, match=r"fitted with gamma='auto', now 3\.0: call fit"):
         model.learn_one(X[100], y[100])
-    model.gamma = None
+    model.gamma = "auto"
     for t in range(100, 200):
         model.learn_one(X[t], y[t])
         other.learn_one(X[t], y[t])

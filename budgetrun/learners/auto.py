@@ -47,9 +47,9 @@ class _Auto(Learner):
     there, all members begin again with these rows. The kernel of the run is not used. The members with kernels that
     have helped least are dropped, after 2,048 rounds all but eight, after 8,192 all but six.
 
-    The regret of f in its loss, against the best fixed weights of the members' scores
-    and the inputs, is that of AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds
-    for its mistakes, or against members that were dropped.
+    The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
+    AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
+    against members that were dropped.
 
     References: Wolpert (1992), "Stacked generalization", Neural Networks 5; Duchi, Hazan & Singer (2011), "Adaptive
     subgradient methods for online learning and stochastic optimization", JMLR 12. The combination is this package's.

@@ -175,7 +175,7 @@ def test_copies_in_the_middle_of_a_tile_are_independent(duplicate):
 
 def test_rows_that_are_not_numbers_are_refused_and_change_nothing():
     X, y = stream("floats")
-    model = estimators.Perceptron(gamma=0.02).fit(X[:100], y[:100])
+    model = estimators.Perceptron(gamma=0.02, missing="refuse").fit(X[:100], y[:100])
     model.learn_one(X[100], y[100])
     before = model.decision_function(X)
     huge, nan = np.full(D, 1e200), np.full(D, np.nan)

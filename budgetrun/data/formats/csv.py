@@ -61,9 +61,8 @@ class Delimited(Reader):
 
     The separator is the first of these that occurs equally often in all of the first lines. The first row is a header
     if all its fields are text, and either a column has numbers below it or some field does not occur below it; if one
-    field is text and the others count the columns; if it is 0, 1, 2, ... itself; or if a field
-    is not one of the few texts below it, which recur. Blank lines are left out, and lines
-    before the header that begin with #.
+    field is text and the others count the columns; if it is 0, 1, 2, ... itself; or if a field is not one of the few
+    texts below it, which recur. Blank lines are left out, and so are lines before the header that begin with #.
     """
 
     def __init__(self, origin: Origin) -> None:

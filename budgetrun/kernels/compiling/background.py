@@ -84,8 +84,7 @@ def border(seconds: float, to_come: float = 0.0) -> None:
         with suppress(OSError):
             there = [key for key in _wanted if _mark(key).is_file()]
             missing = [key for key in _wanted if key not in there]
-            if _spent + to_come >= _PAYS:
-                missing += [key for key in there if not _switch(key)]
+            missing += [key for key in there if not _switch(key)]
             _start_helper([key for key in missing if key not in _asked])
     finally:
         _next = time.monotonic() + OFTEN
