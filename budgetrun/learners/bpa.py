@@ -203,27 +203,23 @@ class NearestBPA(_BPA):
             place = pairs.places[i]
             nearest = self._nearest[place]
             # Squared distances without the square of the example itself.
-            if nearest < 0 or square - 2 * row[i] < self.distance(place, nearest) - rounding * square:
+            least = pairs.values[nearest, nearest] - 2 * pairs.values[place, nearest]
+            if nearest < 0 or square - 2 * row[i] < least - rounding * square:
                 self._nearest[place] = new
         self.find_nearest(pairs.size - 1, rounding)
 
     def find_nearest(self, i: int, rounding: float) -> None:
         """Find the support example nearest to example ``i``."""
-        pairs = self._pairs
-        place, nearest = pairs.places[i], -1
-        for j in range(pairs.size):
-            other = pairs.places[j]
-            if j != i and (
-                nearest < 0
-                or self.distance(place, other) < self.distance(place, nearest) - rounding * pairs.values[other, other]
-            ):
-                nearest = other
+        values, places = self._pairs.values, self._pairs.places
+        place, nearest, least = places[i], -1, np.inf
+        for j in range(self._pairs.size):
+            other = places[j]
+            if j != i:
+                # As in `meet`.
+                distance = values[other, other] - 2 * values[place, other]
+                if distance < least - rounding * values[other, other]:
+                    nearest, least = other, distance
         self._nearest[place] = nearest
-
-    def distance(self, place: int, other: int) -> float:
-        """Return ||k(x, .) - k(z, .)||^2 - k(x, x) for the examples x and z in two places."""
-        values = self._pairs.values
-        return float(values[other, other] - 2 * values[place, other])
 
 
 class ProjectingBPA(_BPA):
