@@ -75,5 +75,13 @@ def _raise(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
+def _forked() -> None:
+    # Python handles no signal in a worker that is about to wait for a lock, and would let it wait for ever.
+    for number in SIGNALS:
+        if signal.getsignal(number) is _raise:
+            signal.signal(number, signal.SIG_DFL)
+
+
+os.register_at_fork(after_in_child=_forked)
 # Contexts in which signals raise KeyboardInterrupt, or have no effect while things are put in order after one.
 raising, ignored = partial(on_signals, _raise), partial(on_signals, signal.SIG_IGN)

@@ -93,8 +93,9 @@ class Stack:
     def scores(self, Z):
         """Each member's place, class, and scores on the rows with which they began, then on others."""
         Z, rate = np.array(self.first + Z), median_rate(self.first)
+        kernels = {factor: gaussian(factor * rate) if factor else linear() for factor, _ in self.members}
         for i, (factor, member) in enumerate(self.members):
-            k = gaussian(factor * rate) if factor else linear()
+            k = kernels[factor]
             for c, y in enumerate(self.targets):
                 y = np.append(y, 1)[: len(Z)]
                 yield i, c, member(Z, (y - self.centre) / self.unit if self.numbers else y, k).scores

@@ -30,12 +30,12 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
                     distances = [K[r, r] + K[i, i] - 2 * K[r, i] for i in others]
                     near = min(distances) + TOLERANCE
                     V.append(next(i for i, d in zip(others, distances, strict=True) if d <= near))
-                K_V = K[np.ix_(V, V)]
+                K_V = K[V][:, V]
                 squares = K_V.diagonal().prod()
                 # (of two that span a line only the first one that is not zero is used)
                 if len(V) == 2 and squares - K_V[0, 1] ** 2 <= TOLERANCE * squares:
                     V = [V[0] if K[t, t] > 0 else V[1]]
-                    K_V = K[np.ix_(V, V)]
+                    K_V = K[V][:, V]
                 inverse = np.linalg.inv(K_V) if K_V[0, 0] > 0 else np.zeros((1, 1))
                 k_r, k_t = K[V, r], K[V, t]
                 onto_r, onto_t = inverse @ k_r, inverse @ k_t
@@ -49,7 +49,7 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
                 # Q = ||w_{t+1} - w_t||^2 / 2 + C loss(w_{t+1})
                 change = {i: after.get(i, 0.0) - w.get(i, 0.0) for i in {*after, *w}}
                 rounds, moved = list(change), np.array(list(change.values()))
-                distance = moved @ K[np.ix_(rounds, rounds)] @ moved
+                distance = moved @ K[rounds][:, rounds] @ moved
                 margin = y_t * sum(a * K[i, t] for i, a in after.items())
                 found.append((distance / 2 + C * max(0.0, 1 - margin), after))
             Q, after = best(found, w, K)
@@ -90,7 +90,7 @@ def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
             for r in w:
                 V = [i for i in after if i != r]
                 # a_r K_V^-1 k_r
-                onto_r = np.linalg.solve(K[np.ix_(V, V)] + ridge * np.eye(len(V)), K[V, r])
+                onto_r = np.linalg.solve(K[V][:, V] + ridge * np.eye(len(V)), K[V, r])
                 left = K[r, r] + ridge - onto_r @ K[V, r]
                 Q = (w[r] ** 2 * left + tau**2 * K[t, t]) / 2 + C * (loss - tau * K[t, t])
                 found.append((Q, {i: after[i] + w[r] * share for i, share in zip(V, onto_r, strict=True)}))
@@ -126,7 +126,7 @@ def several(X, codes, k, n_classes, budget, C=1.0):
                 changed[t] = after[t] + w[r] * (K[r, t] / K[t, t] if K[t, t] > 0 else 0.0)
                 change = {i: changed.get(i, 0.0) - w.get(i, np.zeros(n_classes)) for i in {*changed, *w}}
                 rounds, moved = list(change), np.array(list(change.values()))
-                distance = sum(moved[:, c] @ K[np.ix_(rounds, rounds)] @ moved[:, c] for c in range(n_classes))
+                distance = sum(moved[:, c] @ K[rounds][:, rounds] @ moved[:, c] for c in range(n_classes))
                 # the loss, with the new rival
                 now = [sum(a[c] * K[i, t] for i, a in changed.items()) for c in range(n_classes)]
                 loss_now = max(0.0, 1 - (now[y_t] - max(s for c, s in enumerate(now) if c != y_t)))

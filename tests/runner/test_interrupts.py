@@ -170,3 +170,14 @@ def test_an_address_that_is_none(tmp_path, address, sentence):
     with pytest.raises(InputError) as raised, backends.opened(options, 1):
         pass
     assert str(raised.value) == f"--scheduler {address}: {sentence}"
+
+
+# From Python 3.12 on, a fork beside threads is warned of.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_signal_ends_a_forked_process_at_once():
+    with interrupts.raising():
+        process = os.fork()
+        if process == 0:
+            os._exit(0 if all(signal.getsignal(number) == signal.SIG_DFL for number in interrupts.SIGNALS) else 1)
+        assert os.waitpid(process, 0)[1] == 0
+        assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
