@@ -12,7 +12,7 @@ import pytest
 from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for, workers
 
 from budgetrun.base.errors import InputError
-from budgetrun.runner import backends
+from budgetrun.runner import backends, interrupts
 from budgetrun.runner.plan import Options
 
 # Sends a signal to the command while it imports a module.
