@@ -267,7 +267,7 @@ class AVPOGS(BudgetClassifier):
     ) -> None: ...
 
 class AdaRaker(BudgetClassifier):
-    """Several copies of Raker, each with another step; f is their mean, weighted by their mistakes since they began."""
+    """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by mistakes."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class AdaRaker(BudgetClassifier):
     ) -> None: ...
 
 class AdaRakerRegressor(BudgetRegressor):
-    """Several copies of Raker, each with another step; f is their mean, weighted by their errors since they began."""
+    """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by errors."""
 
     def __init__(
         self,
@@ -634,13 +634,14 @@ class DualSGD(BudgetClassifier):
     ) -> None: ...
 
 class FBKRLS(BudgetRegressor):
-    """Kernel ridge regression on the examples held; past the budget, remove the one whose label is predicted best."""
+    """Kernel ridge regression on the examples held, whose labels stay; past the budget, remove the best predicted one."""
 
     def __init__(
         self,
         *,
         budget: int = 100,
         regulariser: float = 0.01,
+        label_step: float = 0.0,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
@@ -856,6 +857,27 @@ class KRLS(BudgetRegressor):
         missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
+class LargerClass(BudgetClassifier):
+    """Predict the class that had more examples so far: f is the sum of the labels, whatever the example."""
+
+    def __init__(
+        self,
+        *,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
 class LeastSquares(BudgetRegressor):
     """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
 
@@ -864,6 +886,7 @@ class LeastSquares(BudgetRegressor):
         *,
         step: float = 0.1,
         rates: Literal["adagrad", "constant"] = "adagrad",
+        inputs: Literal["as_given", "standardised"] = "as_given",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
@@ -906,6 +929,7 @@ class Logistic(BudgetClassifier):
         *,
         step: float = 0.1,
         rates: Literal["adagrad", "constant"] = "adagrad",
+        inputs: Literal["as_given", "standardised"] = "as_given",
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,

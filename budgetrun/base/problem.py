@@ -31,6 +31,8 @@ VOTES_TIE = 1e-9
 WINDOW, FADING = 1000, 0.999
 # The metrics of classes that are recorded along the stream; and the sum of (y - f(x))^2 so far, of regression.
 METRICS_IN_CURVES = ("sliding_error", "fading_error")
+# The metric of the first rounds by which settings are chosen.
+PREFIX_LOG_LOSS = "prefix_log_loss"
 SQUARED_ERROR = "squared_error"
 
 
@@ -69,7 +71,7 @@ class Problem(ABC):
     of_signs: ClassVar[bool] = False
     dtype: ClassVar[str] = "intp"
     ties: ClassVar[tuple[str, ...]] = ("mistake",)
-    metrics: ClassVar[tuple[str, ...]] = ("sliding_error", "fading_error", "f1", "kappa", "brier", "log_loss")
+    metrics: ClassVar[tuple[str, ...]] = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS)
     columns: ClassVar[tuple[str, ...]] = ("confusion",)
     error: ClassVar[str] = "online_error"
     error_title: ClassVar[str] = "online error"
@@ -130,7 +132,7 @@ class _Binary(Problem):
     learns = "two classes"
     of_signs = True
     ties = ("mistake", "positive")
-    metrics = ("sliding_error", "fading_error", "f1", "kappa", "auc", "brier", "log_loss")
+    metrics = (*METRICS_IN_CURVES, "f1", "kappa", "auc", "brier", "log_loss", PREFIX_LOG_LOSS)
 
     def labels(self, codes: np.ndarray) -> np.ndarray:
         return 2 * codes - 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from budgetrun.base.problem import FADING, WINDOW
+from budgetrun.base.problem import FADING, PREFIX_LOG_LOSS, WINDOW
 
 
 def figures(value: float, n: int) -> str:
@@ -141,9 +141,10 @@ if TYPE_CHECKING:
     MetricName = str
 else:
     QuantityName = Literal[tuple(QUANTITIES)]
-    MetricName = Literal[tuple(METRICS)]
+    MetricName = Literal[(*METRICS, PREFIX_LOG_LOSS)]
 
 # Choices among settings depend on the first, and are scored on the second; no config asks for them.
+EARLY_LOG_LOSS = _ratio(PREFIX_LOG_LOSS, "log loss in the first tenth", "log loss in the first tenth", True)
 PREFIX_MISTAKES = Quantity("prefix_mistakes", "mistakes in the first tenth", "mistakes in the first tenth")
 REST_ERROR = _error(
     "rest_error", "online error after the first tenth", "online error (%) after the first tenth", "online_error_percent"

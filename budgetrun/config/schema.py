@@ -450,6 +450,8 @@ class ReportSpec(_Spec):
     title: Text | None = None
     finding: Text | None = None
     group: Text | None = None
+    # The tables compare learners: each says which rules of fair comparisons it breaks, and tests its differences.
+    compares: bool = False
     tables: tuple[TableSpec, ...] = ()
     figures: tuple[FigureSpec, ...] = ()
     choices: tuple[Text, ...] = ()

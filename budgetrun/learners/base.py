@@ -70,6 +70,9 @@ class Learner(Compilable, ABC):
         package is interpreted, unless it sets this itself.
     calls : int, >= 0
         About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
+    baseline : {"labels", "linear"} or None
+        For comparisons: whether it looks at labels alone, or is a linear learner whose inputs are on one scale, or may
+        be.
     holds : float or None, 0 to 1
         Without a budget: the share of the rounds whose examples it holds in the end, for estimates; None for a guess.
     """
@@ -91,6 +94,7 @@ class Learner(Compilable, ABC):
     compiled: ClassVar[bool] = True
     calls: ClassVar[int] = 0
     holds: ClassVar[float | None] = None
+    baseline: ClassVar[str | None] = None
 
     budget: int | None = None
 

@@ -1,11 +1,12 @@
 """Online logistic regression: a baseline without a kernel, in the memory of one example."""
 
 import math
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.engine.hypotheses.linear import Linear
+from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 from budgetrun.learners.steps import logistic_slope
@@ -20,6 +21,9 @@ class OfInputs(Learner):
     rates : {"adagrad", "constant"}
         Every weight has a rate of its own, eta over the root of the sum of its squared derivatives so far, including
         this round's (adagrad, default); or all have the rate eta (constant).
+    inputs : {"as_given", "standardised"}
+        Features as they are (default), or standardised by the mean and deviation of the rows before and cut to [-10,
+        10], unless all are bits.
 
     Notes: O(d) per round, or O(stored values) for sparse rows. There is no support set and no budget; memory is needed
     for the weights, 2 d numbers. The kernel is not used. The learner acts in every round, and a prediction of at most
@@ -31,16 +35,25 @@ class OfInputs(Learner):
     """
 
     form: ClassVar[type[Hypothesis]] = Linear
+    added: ClassVar[Mapping[str, Any]] = {"inputs": "as_given"}
     margin = math.inf
     holds = 0.0
+    baseline = "linear"
 
-    def __init__(self, *, step: Positive = 0.1, rates: Literal["adagrad", "constant"] = "adagrad") -> None:
+    def __init__(
+        self,
+        *,
+        step: Positive = 0.1,
+        rates: Literal["adagrad", "constant"] = "adagrad",
+        inputs: Literal["as_given", "standardised"] = "as_given",
+    ) -> None:
         self.step = step
         self.rates = rates
+        self.inputs = inputs
         self.adapts = rates == "adagrad"
 
     def start(self, pool: Pool) -> Linear:
-        return Linear(pool, self.step)
+        return (StandardisedLinear if self.inputs == "standardised" else Linear)(pool, self.step)
 
     def descend(self, f: Linear, slope: float) -> None:
         """Take a step; ``slope`` is minus the derivative of the loss at f(x)."""

@@ -180,12 +180,12 @@ class _AdaRaker(OfSeveralKernels):
     Notes: O(K D (d + log t)) in round t for K kernels. There is no support set. Only for the Gaussian kernel. The
     learner acts in every round. A prediction of at most 1e-9 eta (numbers: 2e-9 eta) counts as 0, and 0 is not a
     mistake in the weights; squared errors that differ by at most 2e-9 of the largest count as equal. The source was not
-    at hand: the rule is that of the authors' programs for two classes and for numbers. As there, copies do not forget
-    what they have learned when their weight is set again. The programs' features are not divided by sqrt(D), so that a
-    step of 1 is the step D here, and a regulariser of 0.0005 is 0.0005 / D; defaults are their values (steps of 1 and
-    0.1 / 10, regularisers of 0.0005 and 0.01), with D = 50. Departures from the programs: their copies that have not
-    begun have a weight, too, so that predictions depend on T; and that for numbers adds 1e-12 (copies: 1e-10) to
-    numerator and denominator of scaled errors.
+    at hand: the rule is that of the authors' programs for two classes and for numbers. In the paper, a copy begins
+    anew, with w = 0, whenever its weight is set; in the programs, and here, it keeps what it has learned. The programs'
+    features are not divided by sqrt(D), so that a step of 1 is the step D here, and a regulariser of 0.0005 is 0.0005 /
+    D; defaults are their values (steps of 1 and 0.1 / 10, regularisers of 0.0005 and 0.01), with D = 50. Departures
+    from the programs: their copies that have not begun have a weight, too, so that predictions depend on T; and that
+    for numbers adds 1e-12 (copies: 1e-10) to numerator and denominator of scaled errors.
     """
 
     name = "adaraker"
@@ -256,7 +256,7 @@ class _AdaRaker(OfSeveralKernels):
 
 
 class AdaRaker(_AdaRaker, BinaryLearner):
-    """Several copies of Raker, each with another step; f is their mean, weighted by their mistakes since they began.
+    """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by mistakes.
 
     Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
 
@@ -274,7 +274,7 @@ class AdaRaker(_AdaRaker, BinaryLearner):
 
 
 class AdaRakerRegressor(_AdaRaker, RegressionLearner):
-    """Several copies of Raker, each with another step; f is their mean, weighted by their errors since they began.
+    """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by errors.
 
     Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.problem import Problem, problem_of
+from budgetrun.base.problem import PREFIX_LOG_LOSS, Problem, problem_of
 from budgetrun.engine import Group
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows, compiling
@@ -21,6 +21,8 @@ from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.metrics import Errors, Tallies, Tally
 from budgetrun.play.selection import Selection
 
+# The fewest examples of a class on which settings may be chosen by their loss.
+FEWEST = 50
 # Rounds per block of a stream whose length is known, and at most in one piece of another.
 BLOCK_SIZE, PIECE = 256, 8192
 # Points of a curve per decade, and the most that are equally spaced.
@@ -52,7 +54,8 @@ class Session:
         As in `Tally`.
     n_rounds : int or None
         The rounds of the stream; None if their number is not known. If it is, `columns` also has the errors on the
-        first tenth of the rounds.
+        first tenth of the rounds; with the metric ``prefix_log_loss``, on as many tenths, at most half of the rounds,
+        as have 50 examples of every class.
     looks : bool
         True to count classes and features as well, for warnings.
     isolate : tuple of exception types
@@ -62,6 +65,9 @@ class Session:
     """
 
     prefix: int | None = None
+    # The log losses of the learners in the prefix, and the examples of each class there, by row of labels.
+    _early: Tallies | None = None
+    _in_prefix: Any = 0
 
     def __init__(
         self,
@@ -103,11 +109,16 @@ class Session:
         if not self.problem.of_classes:
             self.measures = Errors(len(learners))
         elif metrics and learners:
-            self.measures = Tallies([Tally(metrics, self._options["n_classes"], tie) for _ in learners])
+            tallies = partial(Tally, n_classes=self._options["n_classes"], tie=tie)
+            if n_rounds and PREFIX_LOG_LOSS in metrics:
+                self._early = Tallies([tallies(["log_loss"]) for _ in learners])
+            if wanted := [name for name in metrics if name != PREFIX_LOG_LOSS]:
+                self.measures = Tallies([tallies(wanted) for _ in learners])
         if self.problem.of_classes:
             self.counts.labels = np.zeros(n_classes, dtype=np.int64)
         self.curve = Curve(len(learners), self.problem.curves(metrics) if learners else (), n_rounds)
         self.prefix, self._looks = n_rounds and prefix_of(n_rounds), looks
+        self._half = (n_rounds or 0) // 2
         self._of_prefix: list[dict[str, Any]] = []
 
     @property
@@ -178,11 +189,18 @@ class Session:
             scores = [of_groups[group][at] for group, at in self._places]
             # With several classes, a round counts if all its scores are 0.
             counts.zeros = counts.zeros + [np.count_nonzero(~own.reshape(-1, X.shape[0]).any(axis=0)) for own in scores]
+            own = [labels[row] for row in self._rows or [0] * len(scores)]
             if self.measures is not None:
-                self.measures.add(scores, [labels[row] for row in self._rows or [0] * len(scores)])
+                self.measures.add(scores, own)
+            if self._early is not None and counts.rounds < (self.prefix or 0):
+                self._early.add(scores, own)
+                codes, n = map(self.problem.codes, labels), len(counts.labels)
+                self._in_prefix = self._in_prefix + np.array([np.bincount(row, minlength=n) for row in codes])
         if self._looks:
             counts.look(X, self.problem.codes(labels[0]))
         counts.rounds += X.shape[0]
+        if counts.rounds == self.prefix and self._early is not None and self._in_prefix.min() < FEWEST:
+            self.prefix = max(self.prefix, min(self._half, self.prefix + prefix_of(2 * self._half)))
         if counts.rounds == self.prefix:
             players: list[Any] = [*(member.count for member in self.members), *self.selections]
             self._of_prefix = [{"prefix_examples": self.prefix, "prefix_mistakes": one.mistakes} for one in players]
@@ -216,6 +234,8 @@ class Session:
             return prefix | self.selections[i - n].columns()
         member = self.members[i]
         count = member.count
+        if self._early is not None:
+            prefix = prefix | {PREFIX_LOG_LOSS: self._early.columns(i)["log_loss"]}
         return {
             **prefix,
             "mistakes": count.mistakes,

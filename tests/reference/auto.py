@@ -15,28 +15,11 @@ from reference.least_squares import least_squares
 from reference.logistic import logistic, slope
 from reference.multiclass import best_rival
 from reference.norma import of_numbers
+from reference.standardised import bits, scaled
 
 BEGINNINGS = [1, 4, 16, 64, 256, 1024]
 LEFT = {2048: 8, 8192: 6}
 STEP = 0.1
-
-
-def bits(rows):
-    """Each column's only number other than 0 (1 if there is none); None if some column has several."""
-    found = [sorted(set(column) - {0.0}) for column in np.transpose(rows).tolist()]
-    return None if any(len(numbers) > 1 for numbers in found) else [(numbers or [1.0])[0] for numbers in found]
-
-
-def scaled(x, before, units):
-    """A row, standardised by those before it; or divided by the units of bits."""
-    if units is not None:
-        return [min(max(v / unit, -10), 10) for v, unit in zip(x, units, strict=True)]
-    found = []
-    for j, v in enumerate(x):
-        column = [row[j] for row in before]
-        deviation = float(np.std(column)) if len(set(column)) > 1 else 0.0
-        found.append(min(max((v - math.fsum(column) / len(column)) / deviation, -10), 10) if deviation else 0.0)
-    return found
 
 
 def median_rate(Z):

@@ -7,11 +7,14 @@ from reference.projection import gram
 from reference.targets import note, predict, start, stream
 
 
-def fb_krls(X, y, k, budget, regulariser=0.01):
+def fb_krls(X, y, k, budget, regulariser=0.01, label_step=0.0):
     trace, alpha = start()
+    given, y = y, np.array(y, dtype=float)
     K = gram(X, k)
-    for t, x_t, _ in stream(X, y):
+    for t, x_t, y_t in stream(X, given):
         score = predict(alpha, X, x_t, k)
+        for i in alpha:  # y_i <- y_i - eta k(x_i, x) (y_i - y)
+            y[i] -= label_step * K[i, t] * (y[i] - y_t)
         D = [*alpha, t]
         a, inverse = solved(K, D, y, regulariser)
         if len(D) > budget:
@@ -32,5 +35,10 @@ def solved(K, D, y, regulariser):
 
 
 REGRESSION_CASES = cases(
-    fb_krls, {"budget": 15}, {"budget": 1, "regulariser": 0.5}, {"budget": 40, "regulariser": 0.1}, {"budget": 500}
+    fb_krls,
+    {"budget": 15},
+    {"budget": 20, "label_step": 0.3},
+    {"budget": 1, "regulariser": 0.5},
+    {"budget": 40, "regulariser": 0.1},
+    {"budget": 500},
 )

@@ -6,10 +6,12 @@ from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
 from reference.kernel_expansion import cases, record
 from reference.logistic import stepped
+from reference.standardised import standardised
 
 
-def least_squares(X, y, k, step=0.1, rates="adagrad"):
+def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given"):
     trace = ExplicitTrace()
+    X, _ = standardised(X) if inputs == "standardised" else (X, list)
     w = [0.0] * (np.shape(X)[1] + 1)
     squared = [0.0] * len(w)
     for _, x_t, y_t in targets.stream(X, y):
@@ -20,4 +22,4 @@ def least_squares(X, y, k, step=0.1, rates="adagrad"):
     return trace
 
 
-REGRESSION_CASES = cases(least_squares, {}, {"step": 0.05, "rates": "constant"})
+REGRESSION_CASES = cases(least_squares, {}, {"step": 0.05, "rates": "constant"}, {"inputs": "standardised"})

@@ -6,6 +6,7 @@ import numpy as np
 
 from reference.explicit import ExplicitTrace, dot, settled
 from reference.kernel_expansion import cases, is_mistake, record, stream
+from reference.standardised import standardised
 
 
 def slope(margin):
@@ -22,8 +23,9 @@ def stepped(w, squared, g, step, rates):
     return moved, squared
 
 
-def logistic(X, y, k, step=0.1, rates="adagrad", tie="mistake"):
+def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", tie="mistake"):
     trace = ExplicitTrace()
+    X, scale = standardised(X) if inputs == "standardised" else (X, list)
     w = [0.0] * (np.shape(X)[1] + 1)
     squared = [0.0] * len(w)
     for _, x_t, y_t in stream(X, y):
@@ -32,8 +34,8 @@ def logistic(X, y, k, step=0.1, rates="adagrad", tie="mistake"):
         mistake = is_mistake(y_t, score, tie)
         w, squared = stepped(w, squared, [y_t * slope(y_t * score) * z_j for z_j in z], step, rates)
         record(trace, score, mistake, {}, True)
-    trace.final = lambda x: dot(w, [1.0, *x])
+    trace.final = lambda x: dot(w, [1.0, *scale(x)])
     return trace
 
 
-CASES = cases(logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"})
+CASES = cases(logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"}, {"inputs": "standardised"})

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
+from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Rows
 from budgetrun.kernels.kinds import floats
 from budgetrun.kernels.sums import inner, put, taken
@@ -64,7 +65,7 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._values, self._places, self._starts = with_ones(self._pool.examples(self._block_slots))
+        self._values, self._places, self._starts = with_ones(self._read(self._pool.examples(self._block_slots), True))
         if not len(self.w):
             self._widen(self._pool.n_features + 1)
 
@@ -88,8 +89,12 @@ class Linear(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        scores: np.ndarray = sp.csr_array(with_ones(X), shape=(X.shape[0], len(self.w))) @ self.w
+        scores: np.ndarray = sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
         return scores
+
+    def _read(self, X: Rows, learn: bool = False) -> Rows:
+        """Return examples as f takes them; with ``learn``, they are those of the block."""
+        return X
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self._widen(n_features + 1)
@@ -98,6 +103,22 @@ class Linear(WithoutSupport):
         """Let f have n weights; the new ones are 0."""
         self.w = np.append(self.w, np.zeros(n))[:n]
         self._squared = np.append(self._squared, np.full(n, self._least_squared))[:n]
+
+
+class StandardisedLinear(Linear):
+    """As `Linear`, with inputs standardised by the rows before (`Standardised`)."""
+
+    _scale: Standardised | None = None
+
+    def _read(self, X: Rows, learn: bool = False) -> Rows:
+        if self._scale is None:
+            self._scale = Standardised(X.shape[1])
+        return self._scale.scaled(X, learn)
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        super().rearrange(features, n_features)
+        if self._scale is not None:
+            self._scale.rearrange(features, n_features)
 
 
 def adapt(w: np.ndarray, squared: np.ndarray, places: np.ndarray, g: np.ndarray, step: float) -> None:

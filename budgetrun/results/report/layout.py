@@ -251,6 +251,9 @@ class Table(Captioned):
     # None without published numbers.
     verdict: Verdict | None = None
     notes: list[str] = field(default_factory=list)
+    # For a comparison: differences from the best of each row, and marks of cells.
+    paired: dict[Place, Any] = field(default_factory=dict)
+    marks: dict[Place, str] = field(default_factory=dict)
 
     @cached_property
     def main(self) -> Table:
@@ -300,7 +303,7 @@ class Table(Captioned):
         if m is None:
             return NONE
         spread = f" ± {self.quantity.write(m.spread)}" if with_sd and not math.isnan(m.spread) else ""
-        return self.quantity.write(m.mean) + spread + ("†" if m.n_failed else "")
+        return self.quantity.write(m.mean) + spread + ("†" if m.n_failed else "") + self.marks.get(cell.key, "")
 
     def published(self, cell: Cell) -> str:
         """Return the published number of a cell."""

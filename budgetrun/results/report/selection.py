@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.errors import InputError
-from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, PREFIX_RMSE, QUANTITIES, RMSE, Quantity
+from budgetrun.config.quantities import (
+    EARLY_LOG_LOSS,
+    ONLINE_ERROR,
+    PREFIX_MISTAKES,
+    PREFIX_RMSE,
+    QUANTITIES,
+    RMSE,
+    Quantity,
+)
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.results.report.numbers import (
     NO_BUDGET,
@@ -60,6 +68,8 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     """
     error = QUANTITIES[results.config.problem.error]
     early = {RMSE: PREFIX_RMSE, ONLINE_ERROR: PREFIX_MISTAKES}[error]
+    if EARLY_LOG_LOSS.name in results.config.metrics:
+        early = EARLY_LOG_LOSS
     runs, failed = (_of(frame, datasets, labels) for frame in (results.runs, results.failed))
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name, early.column)
@@ -110,7 +120,7 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
         replace(results, runs=_without_settings(runs), failed=_without_settings(failed)),
         {place: text for place, text in texts.items() if text},
         candidates,
-        _notes(how.by, quantity, _named(without, groups), error, spec.quantity == error.name),
+        _notes(how.by, quantity, _named(without, groups), error, early, spec.quantity == error.name),
     )
 
 
@@ -120,7 +130,9 @@ def _of(runs: pd.DataFrame, datasets: list[str], labels: list[str]) -> pd.DataFr
 
 
 def _with_rest(results: Results, runs: pd.DataFrame, table: str, column: str) -> pd.DataFrame:
-    bare = runs[runs["prefix_examples"].isna() | runs[column].isna()]
+    # Selections have no scores, so no losses, and nothing to choose from.
+    chosen = ~runs["label"].isin([rule.label for rule in results.config.select])
+    bare = runs[runs["prefix_examples"].isna() | (runs[column].isna() & chosen)]
     if len(bare):
         raise InputError(
             f"{results.runs_path}: table {table!r} chooses by: prefix, and run {bare['run_id'].iloc[0]} has no "
@@ -139,17 +151,17 @@ def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_prefix(runs: pd.DataFrame, settings: list[Setting], column: str) -> dict[Setting, set[int]]:
-    """Return the streams that chose each setting: the one with the least early error, the first of several."""
+    """Return the streams that chose each setting: those with the least early error, of which a cell has the mean."""
     order = runs["setting"].map(settings.index)
-    means = runs.groupby([runs["stream"], order])[column].mean().unstack()
-    best = means.round(_DIGITS).idxmin(axis=1)
-    return {settings[i]: set(streams.index) for i, streams in best.groupby(best)}
+    means = runs.groupby([runs["stream"], order])[column].mean().unstack().round(_DIGITS)
+    best = means.eq(means.min(axis=1), axis=0)
+    return {settings[i]: set(best.index[best[i]]) for i in best.columns[best.any()]}
 
 
 def _text(chosen: dict[Setting, set[int]]) -> str:
     """Return ``eta=0.1``, or ``eta=0.1 on 7 of 10 streams`` where not all streams chose the same."""
     most = max(chosen, key=lambda setting: len(chosen[setting]))
-    n = sum(map(len, chosen.values()))
+    n = len(set().union(*chosen.values()))
     return most.text if len(chosen) == 1 else f"{most.text} on {len(chosen[most])} of {n} streams"
 
 
@@ -159,11 +171,14 @@ def _named(places: list[Place], every: Iterable[Place]) -> list[str]:
     return list(dict.fromkeys(f"{p.label} on {p.dataset}" if p.label in partly else p.label for p in places))
 
 
-def _notes(by: str, quantity: Quantity, without: list[str], error: Quantity, of_errors: bool) -> list[str]:
+def _notes(
+    by: str, quantity: Quantity, without: list[str], error: Quantity, early: Quantity, of_errors: bool
+) -> list[str]:
     if by == "prefix":
         scored = f"; all columns show the {error.noun} of the remaining rounds" if of_errors else ""
-        least = "fewest mistakes" if error is ONLINE_ERROR else f"lowest {error.noun}"
-        return [f"Each stream uses the setting with the {least} in its first tenth{scored}."]
+        least = "fewest mistakes" if early is PREFIX_MISTAKES else f"lowest {early.noun.partition(' in ')[0]}"
+        tied = "Of several that are equal there, it shows the mean."
+        return [f"Each stream uses the setting with the {least} in its first tenth{scored}. {tied}"]
     hindsight = f"the setting with the lowest mean {error.noun} on its dataset, which is a choice in hindsight"
     if by == error.name:
         return [f"A cell shows {hindsight}."]

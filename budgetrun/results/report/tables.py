@@ -14,7 +14,7 @@ from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
 from budgetrun.config.quantities import ONLINE_ERROR, QUANTITIES, REST_ERROR, REST_RMSE, RMSE, SECONDS, Quantity
 from budgetrun.config.schema import FindingSpec, Published, TableSpec
-from budgetrun.results.report import formats
+from budgetrun.results.report import comparison, formats
 from budgetrun.results.report.layout import Block, Cell, Listing, Outside, Row, Table, Tolerance, Verdict
 from budgetrun.results.report.notes import notes
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Measurements, Place, PublishedNumbers, measure
@@ -43,6 +43,8 @@ def write(folder: Path, tables: list[Table], listings: list[Listing]) -> list[Pa
         if isinstance(table, Table) and table.candidates:
             # No table's name has a dot.
             texts[folder / f"{name}.candidates.csv"] = grid.csv(table.candidate_rows())
+        if isinstance(table, Table) and table.paired:
+            texts[folder / f"{name}.paired.csv"] = grid.csv(comparison.paired_rows(table))
     for path, text in texts.items():
         write_file(path, text)
     return list(texts)
@@ -60,7 +62,7 @@ def _default_specs(results: Results) -> list[TableSpec]:
         return [TableSpec(name=name, quantity=name) for name in ("objective", "gap", "seconds")]
     error = QUANTITIES[results.config.problem.error]
     caption = f"{error.in_words[0].upper()}{error.in_words[1:]}."
-    metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics]
+    metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics if name in QUANTITIES]
     return [TableSpec(name=error.name, caption=caption, quantity=error.name), *metrics]
 
 
@@ -78,6 +80,8 @@ def _table(results: Results, spec: TableSpec) -> Table:
     title, remark = f"{results.manifest.get('source') or spec.name}: {quantity.in_words}", ""
     if spec.caption is not None:
         title, _, remark = re.sub(r"\.(?:$| (?=[A-Za-z|]))", "\n", spec.caption, count=1).partition("\n")
+    if results.report.compares:
+        remark = " ".join(filter(None, (comparison.broken(results, spec, choice.candidates if choice else []), remark)))
     rows = _Rows(
         results,
         datasets,
@@ -99,11 +103,17 @@ def _table(results: Results, spec: TableSpec) -> Table:
         relative_to=reference,
         candidates=choice.candidates if choice else [],
     )
+    if results.report.compares and quantity.lower_is_better and quantity is not SECONDS:
+        table = replace(table, paired=comparison.paired(table, shown.runs, quantity))
+        table = replace(table, marks=comparison.marks(table, results))
     table = replace(
         table,
         outside=_outside(results, table),
         best=_best(columns, datasets, table, spec.aliases),
-        notes=notes(results, table, choice.notes if choice else [], divisor),
+        notes=[
+            *notes(results, table, choice.notes if choice else [], divisor),
+            *(comparison.notes(table) if table.paired else []),
+        ],
     )
     # Of the published numbers, those on datasets of the config that did not run, such as optional ones, are missing.
     wanted = {dataset.label for dataset in results.config.datasets}

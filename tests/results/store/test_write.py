@@ -27,7 +27,7 @@ CONTRACT = (
     "online_error, updates, margin_updates, support_size, max_support_size, seconds, peak_memory_mb, status, error, "
     "label, budget_fraction, test_error, last_test_error, objective, lower_bound, gap, steps, unlearning_steps, "
     "epochs, compile_seconds, prefix_examples, prefix_mistakes, facts, setting, zero_scores, "
-    "sliding_error, fading_error, f1, kappa, auc, brier, log_loss, confusion, "
+    "sliding_error, fading_error, f1, kappa, auc, brier, log_loss, prefix_log_loss, confusion, "
     "mae, rmse, r2, prefix_rmse"
 )
 CONFIG = {"name": "n", "seed": 0}

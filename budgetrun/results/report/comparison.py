@@ -1,0 +1,196 @@
+"""Comparisons of learners: the rules of fair ones that a table breaks, and tests of its differences.
+
+The rules are those of docs/configs.md, "Comparing learners".
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from budgetrun.base.problem import PREFIX_LOG_LOSS
+from budgetrun.config.quantities import Quantity
+from budgetrun.config.schema import TableSpec
+from budgetrun.learners import find
+from budgetrun.results.report.layout import Cell, Table
+from budgetrun.results.report.numbers import PLACE, STREAM, Place, with_budgets
+from budgetrun.results.report.selection import Candidate
+from budgetrun.results.store.read import Results
+
+PERMUTATIONS, LEVEL = 20, 0.05
+
+
+def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -> str:
+    """Return a sentence on the rules that a table breaks; empty if there are none."""
+    config, runs = results.config, results.runs
+    own = [one for label, one in results.algorithms.items() if spec.columns is None or label in spec.columns]
+    baselines = {one.label: _baseline(results, one.label) for one in own}
+    repetitions = int(runs.groupby("dataset")["repetition"].nunique().min())
+    limits = sorted({one.n_examples for one in config.datasets if one.n_examples})
+    by = spec.choose and spec.choose.by
+    honest = any(one.choose and one.choose.by == "prefix" for one in results.tables)
+    at_end, n_chosen = _at_ends(candidates)
+    swept = [one.label for one in own if one.swept and not baselines[one.label]]
+    sizes = sorted({len(results.settings(label)) for label in swept} or {1})
+    late = by == "prefix" and (runs["prefix_examples"] >= runs["n_examples"] // 2).any()
+    of_classes = config.problem.of_classes
+    found = {
+        "1 (without the larger class)": of_classes and "labels" not in baselines.values(),
+        "1 (without a linear learner)": "linear" not in baselines.values(),
+        "2 (settings are chosen in hindsight)": by != "prefix" and bool(candidates) and not honest,
+        "2 (settings are chosen by mistakes, not by a loss)": by == "prefix"
+        and of_classes
+        and PREFIX_LOG_LOSS not in config.metrics,
+        "2 (settings are chosen on few examples of a class)": late and of_classes,
+        "3 (one kernel per data set)": runs.groupby("dataset")["kernel"].nunique().max() == 1,
+        f"3 ({sizes[0]} to {sizes[-1]} settings per learner)": len(sizes) > 1,
+        f"3 ({at_end:,} of {n_chosen:,} chosen values are an end of their grid)": at_end > 0,
+        "4 (budgets count examples, not bytes)": any(one.budget for one in own),
+        f"5 ({repetitions} permutation{'s' * (repetitions > 1)}, not {PERMUTATIONS})": repetitions < PERMUTATIONS,
+        "6 (without tests)": repetitions < 2,
+        f"7 (the first {' to '.join(f'{n:,}' for n in limits[:: max(1, len(limits) - 1)])} rounds)": limits,
+        "7 (without a stream that drifts)": all(one.order == "permuted" for one in config.datasets),
+    }
+    rules = "; ".join(text for text, is_broken in found.items() if is_broken)
+    return f"Breaks these rules of fair comparisons: {rules}." if rules else ""
+
+
+def _at_ends(candidates: Sequence[Candidate]) -> tuple[int, int]:
+    """Return how many chosen values of parameters are the first or the last of their grid, and how many there are."""
+    grids: dict[Any, list[str]] = {}
+    for one in candidates:
+        for item in one.place.setting.items:
+            values = grids.setdefault((*one.place[:3], item.partition("=")[0]), [])
+            values += [item] * (item not in values)
+    chosen = [
+        (one.n_streams, item in (grid[0], grid[-1]))
+        for one in candidates
+        for item in one.place.setting.items
+        if len(grid := grids[*one.place[:3], item.partition("=")[0]]) > 1
+    ]
+    return sum(n for n, at_end in chosen if at_end), sum(n for n, _ in chosen)
+
+
+class Paired(NamedTuple):
+    """The difference of a cell from the best of its row, over the streams of both, in the table's unit."""
+
+    best: str
+    difference: float
+    # The 95% confidence interval of the mean difference; p of the paired t-test, and by Holm's method in the table.
+    low: float
+    high: float
+    p: float
+    p_holm: float
+
+
+def paired(table: Table, runs: pd.DataFrame, quantity: Quantity) -> dict[Place, Paired]:
+    """Return the difference of each cell from the best of its row, but for that cell itself."""
+    runs = with_budgets(runs[runs[quantity.column].notna()])
+    streams = {
+        key: own.set_index(STREAM)["shown"]
+        for key, own in runs.assign(shown=quantity.factor * runs[quantity.column])
+        .groupby([*PLACE[:-1], *STREAM])["shown"]
+        .mean()
+        .reset_index()
+        .groupby(PLACE[:-1])
+    }
+    found: dict[Place, Paired] = {}
+    for _, best, others in _rows(table):
+        for cell in others:
+            first, second = (streams[*one.key[:2], *one.key.budget] for one in (cell, best))
+            differences = (first - second).dropna().to_numpy()
+            if len(differences) > 1:
+                found[cell.key] = Paired(best.place.label, *_t_test(differences), math.nan)
+    order, largest = sorted(found, key=lambda key: found[key].p), 0.0
+    for i, key in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - i) * found[key].p))
+        found[key] = found[key]._replace(p_holm=largest)
+    return found
+
+
+def _t_test(differences: np.ndarray) -> tuple[float, float, float, float]:
+    """Return the mean, the ends of its 95% interval, and p of the two-sided t-test that it is 0."""
+    from scipy.stats import t
+
+    n, mean = len(differences), float(differences.mean())
+    deviation = float(differences.std(ddof=1)) / math.sqrt(n)
+    half = float(t.ppf(1 - LEVEL / 2, n - 1)) * deviation
+    p = float(2 * t.sf(abs(mean) / deviation, n - 1)) if deviation else float(mean == 0)
+    return mean, mean - half, mean + half, p
+
+
+def marks(table: Table, results: Results) -> dict[Place, str]:
+    """Return * for the best cells of rows, and those not worse at 5%; and ‡ for those not below the larger class."""
+    found: dict[Place, str] = {}
+    for cells, best, _ in _rows(table):
+        floor = [c.measured.mean for c in cells if c.measured and _baseline(results, c.place.label) == "labels"]
+        for cell in cells:
+            assert cell.measured
+            alike = cell is best or (cell.key in table.paired and table.paired[cell.key].p_holm >= LEVEL)
+            above = floor and cell.measured.mean >= floor[0] and _baseline(results, cell.place.label) != "labels"
+            found[cell.key] = "*" * alike + "‡" * bool(above)
+    return found
+
+
+def _baseline(results: Results, label: str) -> str | None:
+    """Return which baseline a label is; None if it is a learner like others."""
+    spec = results.algorithms.get(label)
+    kind: str | None = spec and find(spec.name, spec.variant, results.config.problem.name).baseline
+    return kind
+
+
+def _rows(table: Table) -> Iterator[tuple[list[Cell], Cell, list[Cell]]]:
+    """Return the measured cells of each row with several, the best of them, and the others."""
+    for row in (row for block in table.blocks for row in block.rows):
+        cells = [cell for cell in row.cells if cell.measured]
+        if len(cells) > 1:
+            best = min(cells, key=lambda cell: cell.measured.mean if cell.measured else math.inf)
+            yield cells, best, [cell for cell in cells if cell is not best]
+
+
+def notes(table: Table) -> list[str]:
+    """Return what the marks mean, and the mean ranks of the columns over the rows with Friedman's test."""
+    found = []
+    if table.paired:
+        found.append(
+            "A star: the best of its row, or not worse at 5% (paired t-test over the permutations, by Holm's method "
+            f"over the table); differences with 95% intervals are in {table.name}.paired.csv."
+        )
+    if any("‡" in mark for mark in table.marks.values()):
+        found.append("‡ Not below the error of always predicting the larger class.")
+    for block in table.blocks:
+        means = [[c.measured.mean for c in row.cells if c.measured] for row in block.rows]
+        if len(means) < 3 or not table.columns[2:] or {len(row) for row in means} != {len(table.columns)}:
+            continue
+        from scipy.stats import rankdata
+
+        ranks = np.mean([rankdata(row) for row in means], axis=0)
+        chi2, p, distance = friedman(ranks, len(means))
+        named = ", ".join(f"{table.called(table.columns[i])} {ranks[i]:.2f}" for i in np.argsort(ranks, kind="stable"))
+        found.append(
+            f"Mean ranks over {len(means)} data sets: {named}. Friedman's chi-squared is {chi2:.2f} (p = {p:.2g}); by "
+            f"Nemenyi's test at 5%, ranks that differ by less than {distance:.2f} are not told apart."
+        )
+    return found
+
+
+def friedman(ranks: np.ndarray, n: int) -> tuple[float, float, float]:
+    """Return Friedman's chi-squared, its p, and Nemenyi's critical difference at 5%, of mean ranks over n data sets.
+
+    References: Demsar (2006), "Statistical comparisons of classifiers over multiple data sets", JMLR 7.
+    """
+    from scipy.stats import chi2, studentized_range
+
+    k = len(ranks)
+    statistic = 12 * n / (k * (k + 1)) * (float(np.square(ranks).sum()) - k * (k + 1) ** 2 / 4)
+    quantile = float(studentized_range.ppf(1 - LEVEL, k, np.inf)) / math.sqrt(2)
+    return statistic, float(chi2.sf(statistic, k - 1)), quantile * math.sqrt(k * (k + 1) / (6 * n))
+
+
+def paired_rows(table: Table) -> list[list[Any]]:
+    """Return the header and the rows of the file of differences."""
+    header = ["dataset", "label", "budget", "best", "difference", "low", "high", "p", "p_holm"]
+    rows = [[key.dataset, key.label, key.budget.title(), *one] for key, one in table.paired.items()]
+    return [header, *rows]

@@ -1,0 +1,53 @@
+"""The log loss of the first rounds, by which settings are chosen, and how many rounds these are."""
+
+import numpy as np
+import pytest
+
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
+from budgetrun.play.metrics import Tally
+from budgetrun.play.session import Session
+
+T = 1000
+
+
+def stream(n_rare):
+    """Return a stream whose rarer class comes evenly."""
+    X = np.random.default_rng(0).normal(size=(T, 3))
+    y = np.full(T, -1)
+    y[T // n_rare // 2 :: T // n_rare] = 1
+    return X + 0.5 * y[:, None], y
+
+
+def played(X, y, metrics=("prefix_log_loss",), pieces=1):
+    learners = [(Gaussian(gamma=0.5), find(name)()) for name in ("perceptron", "larger_class")]
+    options = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64", "n_rounds": T}
+    session = Session(learners, metrics=metrics, **options)
+    step = -(-T // pieces)
+    session.run([(X[i : i + step], y[None, i : i + step]) for i in range(0, T, step)])
+    return [session.columns(i) for i in range(2)]
+
+
+@pytest.mark.parametrize(("n_rare", "prefix"), [(500, 100), (200, 300), (125, 400), (50, 500)])
+def test_the_prefix_has_fifty_examples_of_each_class_or_half_of_the_rounds(n_rare, prefix):
+    X, y = stream(n_rare)
+    found = played(X, y)
+    assert {one["prefix_examples"] for one in found} == {prefix}
+    assert [one["prefix_examples"] for one in played(X, y, ())] == [100, 100]
+    assert prefix == 500 or (y[:prefix] > 0).sum() >= 50 > (y[: prefix - 100] > 0).sum()
+    if prefix == 300:
+        assert found == [
+            one | {"seconds": two["seconds"]} for one, two in zip(played(X, y, pieces=7), found, strict=True)
+        ]
+
+
+def test_it_is_the_log_loss_of_the_online_probabilities_so_far():
+    X, y = stream(200)
+    whole = played(X[:], y, ("prefix_log_loss", "log_loss"))
+    assert whole[0]["log_loss"] != whole[0]["prefix_log_loss"]
+    scores = [float((y[:t] > 0).sum() - (y[:t] < 0).sum()) for t in range(300)]
+    tally = Tally(["log_loss"], None, "positive")
+    tally.add(np.array(scores), y[:300])
+    assert whole[1]["prefix_log_loss"] == tally.columns()["log_loss"]
+    assert whole[1]["prefix_mistakes"] == sum((s >= 0) != (label > 0) for s, label in zip(scores, y, strict=False))
+    assert "prefix_log_loss" not in played(X, y, ())[0]

@@ -1,0 +1,146 @@
+"""Tables that compare learners: a mark for each rule of fair comparisons that they break, and tests of differences."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from fake_results import build, run, table_of, write_report
+from scipy.stats import ttest_rel
+
+from budgetrun.results.report import comparison, tables
+from budgetrun.results.store.read import load
+
+STEPS = [0.01, 0.1, 1]
+LOGISTIC = {"name": "logistic", "label": "logistic", "parameters": {"step": STEPS, "inputs": ["standardised"]}}
+BASELINES = [{"name": "larger_class", "label": "larger_class"}, LOGISTIC]
+BPA = {"name": "bpa", "variant": "nearest", "label": "bpa(nearest)", "parameters": {"C": STEPS}}
+DRIFTS = {"name": "one", "label": "one", "order": "file"}
+KERNELS = [f"gaussian(gamma={gamma})" for gamma in (0.5, 1, 2)]
+PREFIX = {"prefix_examples": 1000, "prefix_mistakes": 100}
+
+
+def rows(repetitions=20, best=0.1, kernels=KERNELS, prefix=PREFIX, labels=("logistic", "bpa(nearest)"), **others):
+    """Return runs that break no rule: the middle of each grid is chosen, and every learner has as many settings."""
+    found = []
+    for r in range(repetitions):
+        own = {"repetition": r, **prefix, **others}
+        found.append(run("one", "larger_class", 24, prefix_log_loss=0.6, kernel=KERNELS[1], **own))
+        for i, label in enumerate(labels):
+            for value in STEPS:
+                for kernel in kernels if i else KERNELS[1:2]:
+                    gamma = float(kernel.partition("=")[2][:-1])
+                    setting = {"step" if label == "logistic" else "C": value, **({"gamma": gamma} if i else {})}
+                    far = abs(np.log10(value / best)) + abs(np.log2(gamma))
+                    more = {"prefix_log_loss": 0.3 + 0.01 * far, "setting": setting, "kernel": kernel}
+                    found.append(run("one", label, 20 - 4 * i + 0.1 * (r % 3) + far, **more, **own))
+    return found
+
+
+def folder_of(tmp_path, found=None, by="prefix", algorithms=(*BASELINES, BPA), tables=(), dataset=DRIFTS, metrics=None):
+    report = {"compares": True, "tables": [{"name": "t", "choose": {"by": by}}, *tables]}
+    folder = build(tmp_path / "r", found or rows(), report=report, algorithms=list(algorithms))
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    manifest["config"] |= {"datasets": [dataset], "metrics": ["prefix_log_loss"] if metrics is None else metrics}
+    manifest["expected"] = {one["name"]: [] for one in report["tables"]}
+    path.write_text(json.dumps(manifest), "utf-8")
+    return folder
+
+
+def by_mistakes():
+    return [row | {"prefix_mistakes": round(1000 * float(row["prefix_log_loss"]))} for row in rows()]
+
+
+def remark(*args, **others):
+    return table_of(folder_of(*args, **others)).remark
+
+
+BREAKS = "Breaks these rules of fair comparisons: {}."
+
+
+def test_a_table_that_breaks_no_rule_says_nothing(tmp_path):
+    assert remark(tmp_path) == ""
+
+
+@pytest.mark.parametrize(("text", "given"), [
+    ("1 (without the larger class)", {"algorithms": [LOGISTIC, BPA]}),
+    ("1 (without a linear learner)", {"algorithms": [BASELINES[0], BPA]}),
+    ("2 (settings are chosen in hindsight)", {"by": "online_error"}),
+    ("2 (settings are chosen by mistakes, not by a loss)", {"metrics": [], "found": by_mistakes()}),
+    ("2 (settings are chosen on few examples of a class)", {"found": rows(prefix=PREFIX | {"prefix_examples": 5000})}),
+    ("3 (one kernel per data set)", {"found": rows(kernels=KERNELS[1:2])}),
+    ("3 (80 of 100 chosen values are an end of their grid)", {"found": rows(best=1)}),
+    ("4 (budgets count examples, not bytes)", {"algorithms": [*BASELINES, BPA | {"budget": [40]}]}),
+    ("5 (3 permutations, not 20)", {"found": rows(3)}),
+    ("5 (1 permutation, not 20); 6 (without tests)", {"found": rows(1)}),
+    ("7 (the first 5,000 rounds)", {"dataset": DRIFTS | {"n_examples": 5000}}),
+    ("7 (without a stream that drifts)", {"dataset": DRIFTS | {"order": "permuted"}}),
+])  # fmt: skip
+def test_each_rule_that_is_broken_is_named_in_the_first_line(tmp_path, text, given):
+    found = remark(tmp_path, **given)
+    if "80 of 100" in text:
+        assert "chosen values are an end of their grid" in found
+    else:
+        assert found == BREAKS.format(text)
+    write_report(tmp_path / "r")
+    _, _, first, *_ = (tmp_path / "r" / "tables" / "t.md").read_text("utf-8").splitlines()
+    assert first == found
+
+
+def test_learners_have_the_same_number_of_settings(tmp_path):
+    norma = {"name": "norma", "label": "norma", "parameters": {"step": STEPS}}
+    found = rows(labels=("logistic", "bpa(nearest)", "norma"))
+    found = [row for row in found if row["label"] != "norma" or row["kernel"] == KERNELS[1]]
+    for row in found:
+        row["setting"] = row["setting"].replace('"C"', '"step"') if row["label"] == "norma" else row["setting"]
+    assert "3 (3 to 9 settings per learner)" in remark(tmp_path, found, algorithms=[*BASELINES, BPA, norma])
+
+
+def test_a_choice_in_hindsight_may_stand_beside_one_without(tmp_path):
+    folder = folder_of(tmp_path, by="online_error", tables=[{"name": "u", "choose": {"by": "prefix"}}])
+    assert [table.remark for table in tables.build(load(folder))] == ["", ""]
+
+
+def test_differences_from_the_best_with_intervals_and_holms_p(tmp_path):
+    table = table_of(folder_of(tmp_path))
+    marks = {cell.place.label: table.words(cell).split(" (")[0] for cell in table.cells}
+    assert marks["bpa(nearest)"].endswith("*")
+    assert not marks["logistic"].endswith(("*", "‡"))
+    assert set(table.paired) == {cell.key for cell in table.cells if cell.place.label != "bpa(nearest)"}
+    write_report(tmp_path / "r")
+    text = (tmp_path / "r" / "tables" / "t.paired.csv").read_text("utf-8")
+    found = {row["label"]: row for row in csv.DictReader(io.StringIO(text))}
+    # 2,000 to 2,020 mistakes, of which 100 in the first 1,000 rounds.
+    logistic, bpa = ([100 * (100 * (p + 0.1 * (r % 3)) - 100) / 9000 for r in range(20)] for p in (20, 16))
+    assert float(found["logistic"]["difference"]) == pytest.approx(np.mean(np.subtract(logistic, bpa)))
+    larger = [100 * 2300 / 9000] * 20
+    test = ttest_rel(larger, bpa)
+    low, high = test.confidence_interval()
+    row = found["larger_class"]
+    assert [float(row[key]) for key in ("low", "high")] == pytest.approx([low, high], abs=1e-7)
+    assert any("paired t-test" in note for note in table.notes)
+
+
+def test_cells_that_are_not_below_the_larger_class_are_marked(tmp_path):
+    found = [row | ({"mistakes": 2500, "online_error": 0.25} if row["label"] == "logistic" else {}) for row in rows()]
+    table = table_of(folder_of(tmp_path, found=found))
+    (cell,) = [cell for cell in table.cells if cell.place.label == "logistic"]
+    assert table.mean(cell).endswith("‡")
+    assert "‡ Not below the error of always predicting the larger class." in table.notes
+
+
+def test_friedman_and_nemenyi_are_those_of_demsar():
+    # Demsar (2006), JMLR 7, Section 3.2.3: four classifiers on fourteen data sets.
+    statistic, p, distance = comparison.friedman(np.array([3.143, 2.000, 2.893, 1.964]), 14)
+    assert statistic == pytest.approx(9.28, abs=0.01)
+    assert distance == pytest.approx(1.25, abs=0.005)
+    assert 0.01 < p < 0.05
+
+
+def test_p_by_holms_method(tmp_path):
+    table = table_of(folder_of(tmp_path))
+    ps = sorted((one.p, one.p_holm) for one in table.paired.values())
+    assert ps[-1][1] >= ps[0][1]
+    assert all(adjusted >= p for p, adjusted in ps)
