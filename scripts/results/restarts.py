@@ -25,7 +25,7 @@ from budgetrun.runner.plan import make_plan
 TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "restarts.csv"
 SIGMAS = (1, 10)
-ALPHA = 0.01
+ALPHA, PERMUTATIONS = 0.01, 3
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for run in make_plan(found).runs:
         spec = run.spec
-        if run.dataset != "cod_rna" or spec.parameters.get("alpha") != ALPHA:
+        if run.dataset != "cod_rna" or spec.parameters.get("alpha") != ALPHA or run.repetition >= PERMUTATIONS:
             continue
         stream = open_stream(dataset, found.seed, run.repetition, None)
         for sigma in SIGMAS:
