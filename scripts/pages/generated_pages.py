@@ -13,7 +13,11 @@ import yaml
 from benchmarks.pages import markdown_table
 from budgetrun import config as configs
 from budgetrun import estimators, learners
+from budgetrun.base.params import STARTING
 from budgetrun.config.schema import Config
+from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses.base import bytes_needed
+from budgetrun.kernels import Gaussian
 from budgetrun.learners.page import sections
 from budgetrun.papers import solvers, theory
 from budgetrun.play import selection
@@ -90,6 +94,29 @@ def all_learners() -> str:
     text = "The labels are numbers, and the score is the prediction: `task: regression` in a config."
     parts.append(f"## Regression\n\n{text}\n\n{markdown_table(head, map(_learner_row, numbers))}")
     return "\n\n".join(parts)
+
+
+def declared() -> str:
+    """Return which learners say that they keep B x B tables, and which that their source was not at hand."""
+    squares: dict[str, None] = {}
+    unread: dict[str, None] = {}
+    for task, shape in (("binary", ()), ("multiclass", (3,)), ("regression", ())):
+        for learner in (one for variants in learners.registry(task).values() for one in variants.values()):
+            if "budget" in inspect.signature(learner).parameters:
+                given = {name: STARTING[name] for name in _required(learner) if name in STARTING}
+                if bytes_needed(*trial(learner(budget=1000, **given), Gaussian(gamma=1.0), *shape), 100):
+                    squares.setdefault(learner.title)
+            if "not at hand" in " ".join((learner.__doc__ or "").split()):
+                unread.setdefault(learner.title)
+    rows = [
+        ["With a budget, it also keeps tables of B x B numbers", "; ".join(squares)],
+        ["Its source was not at hand; its page names what it follows instead", "; ".join(unread)],
+    ]
+    return markdown_table(["what learners say of themselves", "learners"], rows)
+
+
+def _required(learner: type[Any]) -> list[str]:
+    return [p.name for p in inspect.signature(learner).parameters.values() if p.default is p.empty]
 
 
 def all_solvers() -> str:

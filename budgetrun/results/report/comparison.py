@@ -32,8 +32,8 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
     by = spec.choose and spec.choose.by
     honest = any(one.choose and one.choose.by == "prefix" for one in results.tables)
     at_end, n_chosen = _at_ends(candidates)
-    swept = [one.label for one in own if one.swept and not baselines[one.label]]
-    sizes = sorted({len(results.settings(label)) for label in swept} or {1})
+    counts = {len(results.settings(label)) for label, baseline in baselines.items() if not baseline}
+    sizes = sorted(n for n in counts if n > 1) or [1]
     late = by == "prefix" and (runs["prefix_examples"] >= runs["n_examples"] // 2).any()
     of_classes = config.problem.of_classes
     found = {
@@ -137,7 +137,9 @@ def marks(table: Table, results: Results) -> dict[Place, str]:
 def _baseline(results: Results, label: str) -> str | None:
     """Return which baseline a label is; None if it is a learner like others."""
     spec = results.algorithms.get(label)
-    kind: str | None = spec and find(spec.name, spec.variant, results.config.problem.name).baseline
+    if spec is None:
+        return None
+    kind: str | None = find(spec.name, spec.variant, results.config.problem.name).baseline
     return kind
 
 

@@ -414,7 +414,7 @@ class Table(Captioned):
                     badge = Markup('{} <span class="difference {}">{}</span>')
                     apart = self.differences(cell).replace("-", "−")
                     below[-1] = badge.format(below[-1], "near" if near else "far" if far else "off", apart)
-            marks = " ".join([*(["chosen"] if cell.chosen else []), *(["best"] if is_best else [])])
+            marks = " ".join([*(["chosen"] if cell.chosen else []), *(["best"] if is_best and not self.paired else [])])
             mean = cell.measured and cell.measured.mean
             shown.append(grid.Cell(self.mean(cell), mean, tuple(below), self.hover(cell), marks))
         return shown

@@ -155,7 +155,7 @@ def _by_prefix(runs: pd.DataFrame, settings: list[Setting], column: str) -> dict
     order = runs["setting"].map(settings.index)
     means = runs.groupby([runs["stream"], order])[column].mean().unstack().round(_DIGITS)
     best = means.eq(means.min(axis=1), axis=0)
-    return {settings[i]: set(best.index[best[i]]) for i in best.columns[best.any()]}
+    return {settings[int(i)]: set(best.index[best[i]]) for i in best.columns[best.any()]}
 
 
 def _text(chosen: dict[Setting, set[int]]) -> str:
