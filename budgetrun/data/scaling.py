@@ -14,6 +14,7 @@ from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels.kinds import IntegerRows, Matrix, Rows, floats, whole_squares
 
 Dense = NDArray[np.float64]
+_TOO_LARGE = "scale: the values are too large for '{}' in float64; use 'scale: none'"
 
 
 def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[Rows, Rows | None]:
@@ -62,7 +63,7 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
 
 def _finite(statistic: Dense, scale: str, where: str) -> Dense:
     if not np.isfinite(statistic).all():
-        raise InputError(f"{where}: scale: the values are too large for '{scale}' in float64; use 'scale: none'")
+        raise InputError(f"{where}: {_TOO_LARGE.format(scale)}")
     return statistic
 
 
@@ -171,7 +172,7 @@ class Running(Standardised):
         try:
             super().scale(X, learn)
         except FloatingPointError:
-            raise OutOfRangeError("scale: the values are too large for 'running' in float64; use 'scale: none'") from None
+            raise OutOfRangeError(_TOO_LARGE.format("running")) from None
 
 
 class Means:

@@ -66,11 +66,11 @@ class Standardised:
         if dense and not X.flags.c_contiguous:
             X[:] = self.scaled(X, learn)
             return
-        values, places, starts = (X.reshape(-1), _NONE, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
+        rows = (X.reshape(-1), _NONE, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
         columns = self.stored, self.mean, self.squares, self.one, self.bits
         with np.errstate(over="ignore", invalid="ignore"):
-            compiling.call(_scale, values, places, starts, self.n_rows, *columns, self._most, dense, learn)
-        if not (np.isfinite(values).all() and np.isfinite(self.squares).all()):
+            compiling.call(_scale, *rows, self.n_rows, *columns, self._most, dense, learn)
+        if not (np.isfinite(rows[0]).all() and np.isfinite(self.squares).all()):
             raise FloatingPointError("the values are too large for their squares; scale the examples")
         self.n_rows += n if learn else 0
 
@@ -98,26 +98,27 @@ def _scale(
     learn: bool,
 ) -> None:
     for t in range(len(starts) - 1):
-        first = starts[t]
-        row = range(first, starts[t + 1])
+        first, end = starts[t], starts[t + 1]
         if learn and n_rows < DECIDED and bits[0]:
-            for i in row:
+            for i in range(first, end):
                 j, x = i - first if dense else places[i], values[i]
                 one[j] = x if one[j] == 0 else one[j]
                 bits[0] = bits[0] and (x == 0 or x == one[j])
-        for i in row:
-            j, x, z = i - first if dense else places[i], values[i], 0.0
+        are_bits = bits[0]
+        for k in range(end - first):
+            j, x, z = k if dense else places[first + k], values[first + k], 0.0
             n = stored[j]
-            if bits[0]:
+            if are_bits:
                 z = x / one[j] if one[j] != 0 else 1.0 * (x != 0)
             elif n:
-                spread = squares[j]
+                spread, centre = squares[j], mean[j]
                 if n < n_rows:
                     # Of the stored values and of the zeros in the other rows.
-                    spread += mean[j] * mean[j] * (n * (n_rows - n) / n_rows)
+                    spread += centre * centre * (n * (n_rows - n) / n_rows)
+                    centre *= n / n_rows
                 if spread > 0.0:
-                    z = (x - mean[j] * (n / n_rows) if dense else x) / math.sqrt(spread / n_rows)
-            values[i] = min(max(z, -most), most)
+                    z = (x - centre if dense else x) / math.sqrt(spread / n_rows)
+            values[first + k] = min(max(z, -most), most)
             if learn:
                 one[j] = x if one[j] == 0 else one[j]
                 distance = x - mean[j]
