@@ -66,8 +66,10 @@ class _Model:
     _scored: tuple[str, str]
     # 0 for regressors.
     _n_classes: int = 0
-    _n_rows: int = 0
-    _sums: np.ndarray = np.zeros(0)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Models of earlier versions have no sums.
+        self.__dict__.update({"_n_rows": 0, "_sums": np.zeros(len(state["_zeros"]) // 8)} | state)
 
     def _begin(self) -> None:
         """Forget everything."""
@@ -177,8 +179,7 @@ class _Model:
                 self._begin()
             raise
         self._n_rows += 1
-        # Models of earlier versions have no sums.
-        self._sums = row + self._sums if len(self._sums) else row.copy()
+        self._sums = row + self._sums
 
     @property
     def _fills(self) -> bool:
@@ -192,8 +193,7 @@ class _Model:
         if not lost:
             return x
         n = max(1, self._n_rows)
-        known = self.column_of.keys() if len(self._sums) else ()
-        means = {key: self._sums[self.column_of[key]] / n if key in known else 0.0 for key in lost}
+        means = {key: self._sums[self.column_of[key]] / n if key in self.column_of else 0.0 for key in lost}
         return x | means | {(key, "is missing"): 1.0 for key in lost}
 
     @alone
@@ -279,7 +279,7 @@ class _Model:
             self.estimator._rearrange([self.column_of[key] for key in keys], width)
         self._zeros, sums = bytes(8 * width), self._sums
         self._sums = np.zeros(width)
-        self._sums[: len(keys)] = [sums[self.column_of[key]] for key in keys] if len(sums) else 0.0
+        self._sums[: len(keys)] = [sums[self.column_of[key]] for key in keys]
         self.column_of = {key: j for j, key in enumerate(keys)}
 
 
