@@ -7,7 +7,7 @@ from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Family, Learner, RegressionLearner
 from budgetrun.learners.steps import logistic_slope
 
 
@@ -31,6 +31,7 @@ class OfInputs(Learner):
     """
 
     form: ClassVar[type[Hypothesis]] = Linear
+    family: ClassVar[Family] = "linear"
     margin = math.inf
     holds = 0.0
 

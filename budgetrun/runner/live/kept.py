@@ -84,6 +84,8 @@ class Best:
         Empty if it predicts numbers.
     told : str
         The learner in words.
+    typical : tuple of ndarray, shape (d,), or None
+        The mean and the deviation of each feature so far, if these scale it.
     """
 
     def __init__(self, state: Progressed) -> None:
@@ -92,6 +94,8 @@ class Best:
         self.classes_ = np.array(state.classes)
         self.told = f"by {state.names[i]}, which {session.problem.best(totals[i], session.rounds)}"
         self._member, self._scaler = session.members[i], state.scaler
+        is_dense = isinstance(state.scaler, Running) and not session.counts.is_sparse
+        self.typical = state.scaler.typical() if is_dense else None
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
@@ -142,6 +146,18 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
                 f"A stretch of {longest:,} rounds has only one class: the file seems to be sorted by label, which "
                 "makes online errors meaningless. To shuffle it: --shuffle SEED."
             )
+    constant = [i for i, member in enumerate(session.members) if member.learner.family == "constant"]
+    if at_end and constant:
+        totals, problem = session.totals(), session.problem
+        least = totals[constant].min()
+        others = [i for i in range(len(names)) if i not in constant]
+        beaten = [names[i] for i in others if totals[i] >= least]
+        error = f"{problem.error_after(least, rounds):{problem.error_form}}"
+        trivial = f"{problem.constant} ({problem.error_title} {error})"
+        if beaten and len(beaten) == len(others):
+            found["constant_wins"] = f"No learner is better than {trivial}: nothing was learned from the features."
+        elif beaten:
+            found["constant_wins"] = f"No better than {trivial}: {_few(beaten)}."
     uses: dict[int, int] = {}
     for member in session.members if at_end else ():
         if (budget := member.learner.budget) is not None:

@@ -159,7 +159,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
         # The choices may be those for another file.
         return None
     asked = _asked(request)
-    differing = sorted(key for key in asked if asked[key] != state.request.get(key))
+    # Earlier versions had no option --quick.
+    differing = sorted(key for key in asked if asked[key] != state.request.get(key, False))
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
         advice = "use the same ones, take another --name, or start again with --force"
@@ -198,9 +199,13 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     config = read_config(text, request.folder / CONFIG, lambda problem: _of_option(problem, request))
     specs, n_rounds = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
+
+    def candidates(of: Sequence[str]) -> list[Any]:
+        return copy.deepcopy([pair for pair, spec in zip(learners, specs, strict=True) if spec.label in of])
+
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
-    rules = [registry()[spec.rule](**spec.parameters) for spec in config.select]
-    selections = [Selection(rule, copy.deepcopy(learners), **options) for rule in rules]
+    rules = [(registry()[spec.rule](**spec.parameters), candidates(spec.of)) for spec in config.select]
+    selections = [Selection(rule, own, **options) for rule, own in rules]
     return Progressed(
         request=_asked(request),
         config=text,
