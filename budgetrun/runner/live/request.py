@@ -272,6 +272,8 @@ def _report(
         {"name": f"{name}_error", "title": f"{error} so far{shown}", **over, "lines": [*labels, *rules]},
         {"name": f"{name}_windows", "title": f"{part}{shown}", **over, "lines": [*labels, *rules], "y": windowed},
     ]
+    if request.quick:
+        del figures[1]
     if with_budget and len(budgets) > 1:
         points = [label for label in labels if label not in with_budget]
         lines = {"dataset": name, "lines": [*with_budget, *points]}
