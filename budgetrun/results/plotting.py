@@ -97,14 +97,15 @@ def save(figure: Figure, *paths: Path) -> None:
     for path in paths:
         found = io.BytesIO()
         if path.suffix == ".png":
-            canvas = FigureCanvasAgg(figure)
+            canvas: Any = FigureCanvasAgg(figure)
             canvas.draw()
             # A palette takes a third of the room.
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
             small = image.quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE)
             small.save(found, "png", optimize=True)
         else:
-            FigureCanvasSVG(figure).print_svg(found, metadata={"Date": None, "Creator": None})
+            canvas = FigureCanvasSVG(figure)
+            canvas.print_svg(found, metadata={"Date": None, "Creator": None})
         write(path, found.getvalue())
 
 

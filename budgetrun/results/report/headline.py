@@ -1,6 +1,8 @@
 """The first line of a page: the best learner of each family beside a prediction that does not look at the examples."""
 
+from budgetrun.base.params import Task
 from budgetrun.config.quantities import QUANTITIES
+from budgetrun.config.schema import AlgorithmSpec
 from budgetrun.learners import find
 from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.read import Results
@@ -11,7 +13,7 @@ def headline(results: Results) -> str:
     problem, known = results.config.problem, results.algorithms
     if results.of_batch or len(results.datasets) != 1:
         return ""
-    families = {label: find(spec.name, spec.variant, problem.name).family for label, spec in known.items()}
+    families = {label: _family(spec, problem.name) for label, spec in known.items()}
     if "constant" not in families.values():
         return ""
     measured, quantity = measure(results, QUANTITIES[problem.error]), QUANTITIES[problem.error]
@@ -24,13 +26,9 @@ def headline(results: Results) -> str:
         title = results.title(place.label)
         details = [place.budget.title()] if place.budget != NO_BUDGET and family == "kernel" else []
         full = ", ".join([title, *details, *place.setting.items])
-        if family == "linear":
-            names[family] = full[0].lower() + full[1:]
-        elif family == "kernel":
-            several = sum(families.get(other.label) == "kernel" for other in measured) > 1
-            names[family] = ("best kernel learner " if several else "") + full + "," * bool(details)
-        elif family == "combined":
-            names[family] = full
+        several = family == "kernel" and sum(families.get(other.label) == family for other in measured) > 1
+        full = ("best kernel learner " if several else "") + full + "," * bool(details)
+        names.setdefault(family, full[0].lower() + full[1:] if family == "linear" else full)
     order = ("combined", "constant", "linear", "kernel") if "combined" in best else ("kernel", "constant", "linear")
     verb = " errs" if problem.of_classes else f" has an {problem.error_title} of"
     parts = [
@@ -39,3 +37,12 @@ def headline(results: Results) -> str:
     ]
     text = "; ".join(parts)
     return text[0].upper() + text[1:] + "."
+
+
+def _family(spec: AlgorithmSpec, task: Task) -> str:
+    try:
+        family: str = find(spec.name, spec.variant, task).family
+    except KeyError:
+        # Of another version.
+        return ""
+    return family

@@ -94,8 +94,8 @@ class Best:
         self.classes_ = np.array(state.classes)
         self.told = f"by {state.names[i]}, which {session.problem.best(totals[i], session.rounds)}"
         self._member, self._scaler = session.members[i], state.scaler
-        is_dense = isinstance(state.scaler, Running) and not session.counts.is_sparse
-        self.typical = state.scaler.typical() if is_dense else None
+        running = None if session.counts.is_sparse or not isinstance(state.scaler, Running) else state.scaler
+        self.typical = running and running.typical()
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
@@ -146,18 +146,17 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
                 f"A stretch of {longest:,} rounds has only one class: the file seems to be sorted by label, which "
                 "makes online errors meaningless. To shuffle it: --shuffle SEED."
             )
-    constant = [i for i, member in enumerate(session.members) if member.learner.family == "constant"]
-    if at_end and constant:
+    trivial = np.array([member.learner.family == "constant" for member in session.members])
+    if at_end and trivial.any():
         totals, problem = session.totals(), session.problem
-        least = totals[constant].min()
-        others = [i for i in range(len(names)) if i not in constant]
-        beaten = [names[i] for i in others if totals[i] >= least]
+        least = totals[trivial].min()
+        beaten = [names[i] for i in np.flatnonzero(~trivial & (totals >= least)).tolist()]
         error = f"{problem.error_after(least, rounds):{problem.error_form}}"
-        trivial = f"{problem.constant} ({problem.error_title} {error})"
-        if beaten and len(beaten) == len(others):
-            found["constant_wins"] = f"No learner is better than {trivial}: nothing was learned from the features."
+        worst = f"{problem.constant} ({problem.error_title} {error})"
+        if beaten and len(beaten) == np.count_nonzero(~trivial):
+            found["trivial"] = f"No learner is better than {worst}: nothing was learned from the features."
         elif beaten:
-            found["constant_wins"] = f"No better than {trivial}: {_few(beaten)}."
+            found["trivial"] = f"No better than {worst}: {_few(beaten)}."
     uses: dict[int, int] = {}
     for member in session.members if at_end else ():
         if (budget := member.learner.budget) is not None:

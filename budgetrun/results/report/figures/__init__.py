@@ -86,7 +86,7 @@ class Series:
         if self.level is not None:
             axes.axhline(self.level, color=look.colour, linestyle=":", zorder=2)
             at: Any = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "ha": "right"}
-            above = {"xytext": (-2, 2), "va": "bottom"} if self.label_above else {"xytext": (-2, -3), "va": "top"}
+            above: Any = {"xytext": (-2, 2), "va": "bottom"} if self.label_above else {"xytext": (-2, -3), "va": "top"}
             axes.annotate(self.name, (1, self.level), color=look.colour, fontsize=9.5, **at, **above)
         for i, (xs, ys) in enumerate(self.curves):
             if self.bars is not None:
