@@ -133,7 +133,7 @@ class _Far:
         if math.sqrt(np.mean(apart**2)) > _APART * (1 + 3 / math.sqrt(self._n)):
             j = int(np.abs(apart).argmax())
             say(
-                f"warning: these rows lie far from those that were learned: the mean of {self._names[j]} is "
+                f"warning: these rows lie far from those that were learned: the mean of feature {self._names[j]} is "
                 f"{own[j]:.4g} here, and was {mean[j]:.4g} with a deviation of {deviation[j]:.4g} there; give them the "
                 "same scale and units"
             )

@@ -25,7 +25,9 @@ def headline(results: Results) -> str:
     for family, place in best.items():
         title = results.title(place.label)
         details = [place.budget.title()] if place.budget != NO_BUDGET and family == "kernel" else []
-        full = ", ".join([title, *details, *place.setting.items])
+        swept = known[place.label].swept if place.label in known and family != "kernel" else None
+        items = [item for item in place.setting.items if swept is None or item.partition("=")[0] in swept]
+        full = ", ".join([title, *details, *items])
         several = family == "kernel" and sum(families.get(other.label) == family for other in measured) > 1
         full = ("best kernel learner " if several else "") + full + "," * bool(details)
         names.setdefault(family, full[0].lower() + full[1:] if family == "linear" else full)

@@ -159,7 +159,8 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
             found["trivial"] = f"No better than {worst}: {_few(beaten)}."
     uses: dict[int, int] = {}
     for member in session.members if at_end else ():
-        if (budget := member.learner.budget) is not None:
+        # What others combine is not held by themselves.
+        if (budget := member.learner.budget) is not None and member.learner.family == "kernel":
             uses[budget] = max(uses.get(budget, 0), member.count.max_support)
     if unused := sorted(budget for budget, use in uses.items() if use < budget):
         which = "this budget" if len(unused) == 1 else "these budgets"
