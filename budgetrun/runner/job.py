@@ -180,6 +180,12 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     wall, cpu = time.perf_counter(), time.process_time()
     with threadpool_limits(1), limits.memory(settings.memory), compiling.first():
         try:
+            loaded = len(sys.modules)
+            for run in job.runs:
+                identity.algorithm_of(run.spec)
+            # What is imported only now may have been edited since this process hashed the files.
+            if len(sys.modules) > loaded:
+                source_digest.cache_clear()
             if source_digest() != job.source_digest:
                 raise RuntimeError("the code has changed since the sweep began; start the sweep again")
             rows, curves = kinds.find(kind).measure(job, settings) if kind else measure(job, settings)

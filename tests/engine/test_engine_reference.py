@@ -51,7 +51,10 @@ FINAL = (
     "logistic",
     "auto",
 )
-WITH_ANY_KERNEL = [i for i, (of, name, v, *_) in CASES.items() if name not in ONLY_GAUSSIAN[of] and v not in MERGING]
+# `auto` chooses its own kernels.
+WITH_ANY_KERNEL = [
+    i for i, (of, name, v, *_) in CASES.items() if name not in {"auto", *ONLY_GAUSSIAN[of]} and v not in MERGING
+]
 GAUSSIAN = KERNELS["gaussian"][0]
 N_CLASSES = 5
 HIERARCHY = "(0 (2 3)) 1 4"

@@ -291,7 +291,7 @@ def test_bounds_on_the_updates_of_mpu(tmp_path, capsys, monkeypatch):
 TOP = checkout()
 # No bound is known for the learners of these.
 WITHOUT = {"bsgd_table3", "field_classes", "many_kernels", "many_kernels_regression"}
-WITHOUT |= {"regression", "regression_budgets", "regression_ogs"}
+WITHOUT |= {"regression", "regression_budgets", "regression_ogs", "auto_diabetes", "auto_usps"}
 TABLES = sorted((TOP / "results").glob("*/bounds.csv")) if TOP else []
 
 
