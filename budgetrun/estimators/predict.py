@@ -132,9 +132,11 @@ class _Far:
         apart = np.divide(own - mean, deviation, out=np.zeros_like(mean), where=deviation > 0)
         if math.sqrt(np.mean(apart**2)) > _APART * (1 + 3 / math.sqrt(self._n)):
             j = int(np.abs(apart).argmax())
+            # What is 0 except for rounding is 0.
+            usual = mean[j] if abs(mean[j]) > 1e-9 * deviation[j] else 0.0
             say(
                 f"warning: these rows lie far from those that were learned: the mean of feature {self._names[j]} is "
-                f"{own[j]:.4g} here, and was {mean[j]:.4g} with a deviation of {deviation[j]:.4g} there; give them the "
+                f"{own[j]:.4g} here, and was {usual:.4g} with a deviation of {deviation[j]:.4g} there; give them the "
                 "same scale and units"
             )
 
