@@ -281,11 +281,6 @@ def _river_drift() -> str:
     return markdown_table(["error, %", *map(titles, streams), "rounds/s", "time ratio", "kB"], rows)
 
 
-# The names of sides that say too little alone.
-_SIDES = {"plain": "Vowpal Wabbit", "-q ::": "Vowpal Wabbit, pairs", "--nn 20": "Vowpal Wabbit, network"}
-_SIDES |= {"squared": "Vowpal Wabbit", "LogisticRegression": "river, logistic", "LinearRegression": "river, linear"}
-
-
 def _rivals(of_classes: bool, whole: bool = False) -> str:
     """Return errors of auto and others after as many rows of a stream; first where auto is furthest behind the best."""
     race = pd.read_csv(RESULTS / "auto" / "race.csv", keep_default_na=False)
@@ -298,7 +293,7 @@ def _rivals(of_classes: bool, whole: bool = False) -> str:
         errors = errors[longest > least[:, "auto"]].dropna(axis=1)
     others = errors.drop(columns=["auto", "largest class" if of_classes else "mean"])
     ratio = (errors["auto"] / others.min(axis=1)).sort_values(ascending=False)
-    names = [name for name in ("auto", *race["side"].unique()) if name in errors]
+    names = [name for name in dict.fromkeys(["auto", *race["side"]]) if name in errors]
     rows = []
     for stream in ratio.index:
         own, best = errors.loc[stream, names], errors.loc[stream, names].min()
@@ -307,7 +302,9 @@ def _rivals(of_classes: bool, whole: bool = False) -> str:
         shown = [f"**{text}**" if e == best else text for text, e in zip(shown, own, strict=True)]
         rows.append([stream.replace("_", "-"), f"{n:,}", f"{ratio[stream]:.2f}", *shown])
     head = f"{'error, %' if of_classes else 'RMSE'}{', whole stream' if whole else ''}"
-    columns = dict.fromkeys(_SIDES.get(name, name) for name in names)
+    # With their versions.
+    of = race.drop_duplicates("side").set_index("side")["library"]
+    columns = [name if of[name].partition(" ")[0] in ("budgetrun", "") else f"{of[name]}: {name}" for name in names]
     return markdown_table([head, "rows", "auto / best other", *columns], rows)
 
 

@@ -1,8 +1,8 @@
 """The first line of a page: the best learner of each family beside a prediction that does not look at the examples."""
 
-from budgetrun.base.params import Task
+from contextlib import suppress
+
 from budgetrun.config.quantities import QUANTITIES
-from budgetrun.config.schema import AlgorithmSpec
 from budgetrun.learners import find
 from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.read import Results
@@ -13,7 +13,11 @@ def headline(results: Results) -> str:
     problem, known = results.config.problem, results.algorithms
     if results.of_batch or len(results.datasets) != 1:
         return ""
-    families = {label: _family(spec, problem.name) for label, spec in known.items()}
+    families = dict.fromkeys(known, "")
+    for label, spec in known.items():
+        # There is none of a learner of another version.
+        with suppress(KeyError):
+            families[label] = find(spec.name, spec.variant, problem.name).family
     if "constant" not in families.values():
         return ""
     measured, quantity = measure(results, QUANTITIES[problem.error]), QUANTITIES[problem.error]
@@ -28,8 +32,9 @@ def headline(results: Results) -> str:
         swept = known[place.label].swept if place.label in known and family != "kernel" else None
         items = [item for item in place.setting.items if swept is None or item.partition("=")[0] in swept]
         full = ", ".join([title, *details, *items])
-        several = family == "kernel" and sum(families.get(other.label) == family for other in measured) > 1
-        full = ("best kernel learner " if several else "") + full + "," * bool(details)
+        if family == "kernel":
+            several = sum(families.get(other.label) == family for other in measured) > 1
+            full = f"{'best kernel learner ' if several else ''}{full}{',' if details else ''}"
         names.setdefault(family, full[0].lower() + full[1:] if family == "linear" else full)
     order = ("combined", "constant", "linear", "kernel") if "combined" in best else ("kernel", "constant", "linear")
     verb = " errs" if problem.of_classes else f" has an {problem.error_title} of"
@@ -39,12 +44,3 @@ def headline(results: Results) -> str:
     ]
     text = "; ".join(parts)
     return text[0].upper() + text[1:] + "."
-
-
-def _family(spec: AlgorithmSpec, task: Task) -> str:
-    try:
-        family: str = find(spec.name, spec.variant, task).family
-    except KeyError:
-        # Of another version.
-        return ""
-    return family

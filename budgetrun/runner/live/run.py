@@ -199,13 +199,16 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     config = read_config(text, request.folder / CONFIG, lambda problem: _of_option(problem, request))
     specs, n_rounds = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
-
-    def candidates(of: Sequence[str]) -> list[Any]:
-        return copy.deepcopy([pair for pair, spec in zip(learners, specs, strict=True) if spec.label in of])
-
+    labels = [spec.label for spec in specs]
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
-    rules = [(registry()[spec.rule](**spec.parameters), candidates(spec.of)) for spec in config.select]
-    selections = [Selection(rule, own, **options) for rule, own in rules]
+    selections = [
+        Selection(
+            registry()[spec.rule](**spec.parameters),
+            copy.deepcopy([learners[i] for i, label in enumerate(labels) if label in spec.of]),
+            **options,
+        )
+        for spec in config.select
+    ]
     return Progressed(
         request=_asked(request),
         config=text,
