@@ -429,7 +429,7 @@ def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
     assert figures == {"prices_error", "prices_windows", "prices_budget"}
     # The default learners, and the curves from which the errors of each part are drawn.
     runs = pd.read_csv(folder / "runs.csv")
-    assert set(runs["label"]) == {"auto", "norma", "krls", "least_squares", "mean"}
+    assert set(runs["label"]) == {"auto", "krls", "fogd", "least_squares", "mean"}
     rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
     assert rounds[-1] == 500
     np.testing.assert_allclose(np.sqrt(squares[:, -1] / 500), runs["rmse"], rtol=1e-12)
