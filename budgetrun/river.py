@@ -69,8 +69,11 @@ class _Model:
     _scored: tuple[str, str]
     # 0 for regressors.
     _n_classes: int = 0
-    _n_rows: int = 0
-    _sums: np.ndarray = np.zeros(0)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Models of earlier versions have the row of zeros, and may have no sums.
+        sums = state.get("_sums", np.zeros(len(state.get("_zeros", b"")) // 8))
+        self.__dict__.update({"_n_rows": 0, "_sums": sums, "_zeros": bytes(8 * len(sums))} | state)
 
     def _begin(self) -> None:
         """Forget everything."""
@@ -109,10 +112,6 @@ class _Model:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_zeros"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Pickles of earlier versions have the row of zeros, but may have no sums.
-        self.__dict__.update({"_zeros": bytes(8 * len(state.get("_sums", ())))} | state)
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -196,8 +195,7 @@ class _Model:
                 self._begin()
             raise
         self._n_rows += 1
-        # Models of earlier versions have no sums.
-        self._sums = row + self._sums if len(self._sums) else row.copy()
+        self._sums = row + self._sums
 
     @property
     def _fills(self) -> bool:
@@ -211,8 +209,7 @@ class _Model:
         if not lost:
             return x
         n = max(1, self._n_rows)
-        known = self.column_of.keys() if len(self._sums) else ()
-        means = {key: self._sums[self.column_of[key]] / n if key in known else 0.0 for key in lost}
+        means = {key: self._sums[self.column_of[key]] / n if key in self.column_of else 0.0 for key in lost}
         return x | means | {(key, "is missing"): 1.0 for key in lost}
 
     @alone
@@ -298,7 +295,7 @@ class _Model:
             self.estimator._rearrange([self.column_of[key] for key in keys], width)
         self._zeros, sums = bytes(8 * width), self._sums
         self._sums = np.zeros(width)
-        self._sums[: len(keys)] = [sums[self.column_of[key]] for key in keys] if len(sums) else 0.0
+        self._sums[: len(keys)] = [sums[self.column_of[key]] for key in keys]
         self.column_of = {key: j for j, key in enumerate(keys)}
 
 

@@ -33,8 +33,8 @@ def test_a_planted_link_is_replaced_and_never_followed(tmp_path, monkeypatch):
     write(tmp_path / "a.csv", "new")
     assert not (tmp_path / "a.csv").is_symlink()
     # Not even under the temporary name, if somebody could guess it.
-    monkeypatch.setattr("secrets.token_hex", lambda _: "guessed")
-    (tmp_path / f".guessed.{os.getpid()}.tmp").symlink_to(victim)
+    monkeypatch.setattr("os.urandom", lambda _: b"guessed")
+    (tmp_path / f".{b'guessed'.hex()}.{os.getpid()}.tmp").symlink_to(victim)
     with pytest.raises(CannotWriteError, match="File exists"):
         write(tmp_path / "b.csv", "new")
     assert victim.read_text() == "mine"

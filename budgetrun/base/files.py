@@ -4,10 +4,8 @@ Every file that is written appears whole or not at all, a failure is one sentenc
 """
 
 import errno
-import hashlib
 import io
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -49,6 +47,8 @@ def source_digest(*rooms: str) -> str:
     A sweep and its workers compare the hashes of all files: a worker that starts after one was edited may run different
     code. Editing any module stops the sweep, even one that its runs do not execute.
     """
+    import hashlib  # `budgetrun --help` does without
+
     found = hashlib.sha256()
     for room in rooms or ("",):
         for path in sorted(PACKAGE.joinpath(room).rglob("*.py")):
@@ -93,7 +93,7 @@ def growing(path: Path) -> Iterator[TextIO]:
 def _replaced(path: Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces the one at ``path`` when all of it is on the disk."""
     # Processes that were killed leave such files behind; their id tells whose they are.
-    temporary = path.with_name(f".{secrets.token_hex(8)}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{os.urandom(8).hex()}.{os.getpid()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with explained(path):
         try:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError, OutOfRangeError
-from budgetrun.kernels import compiling
+from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels.kinds import IntegerRows, Matrix, Rows, floats, whole_squares
 
 Dense = NDArray[np.float64]
-M = TypeVar("M", "Dense", "csr_array")
+_TOO_LARGE = "scale: the values are too large for '{}' in float64; use 'scale: none'"
 
 
 def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[Rows, Rows | None]:
@@ -63,7 +63,7 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
 
 def _finite(statistic: Dense, scale: str, where: str) -> Dense:
     if not np.isfinite(statistic).all():
-        raise InputError(f"{where}: scale: the values are too large for '{scale}' in float64; use 'scale: none'")
+        raise InputError(f"{where}: {_TOO_LARGE.format(scale)}")
     return statistic
 
 
@@ -149,57 +149,30 @@ def _standard(X: Matrix, test: Matrix | None, where: str) -> None:
         matrix.data /= _nonzero(deviation)[matrix.indices]
 
 
-class Running:
+class Running(Standardised):
     """The mean and standard deviation of the rows so far, by which the next row is scaled.
 
-    Each value of a column becomes its distance from the mean of the rows before it, divided by their (population)
-    standard deviation; 0 if they are all equal, as before the second row. The zeros of a sparse matrix stay zeros: its
-    values are divided by the standard deviations, but the mean is not subtracted. However rows are divided into
-    matrices, results are bit-identical. The time is that of reading the values a few times.
-
-    Parameters:
-    n_features : int, >= 0
-
-    Attributes:
-    n_rows : int
-        The rows so far.
-    stored : ndarray, shape (n_features,), int64
-        The number of values of each column that these rows store, if they are sparse; their other values are zeros.
-    mean, squares : ndarray, shape (n_features,), float64
-        The mean of the values of each column, or of its stored values, and the sum of their squared distances from it.
-
-    References: Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), Stanford
-    STAN-CS-79-773, eq. (2.1).
+    As `Standardised`, but nothing is cut, and bits are numbers as any other.
     """
 
+    _most = math.inf
+
     def __init__(self, n_features: int) -> None:
-        self.n_rows = 0
-        self.stored = np.zeros(n_features, dtype=np.int64)
-        self.mean, self.squares = np.zeros(n_features), np.zeros(n_features)
+        super().__init__(n_features, bits=False)
 
-    def scaled(self, X: M) -> M:
-        """Return the next rows scaled, each by those before it; they count for the rows that follow.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Running.__init__(self, len(state["mean"]))
+        self.__dict__.update(state)
+        if not self.stored.any():
+            # Version 0.2.0 counted the values of sparse rows alone.
+            self.stored[:] = self.n_rows
 
-        X, float64, shape (n, n_features), is not changed. All rows of a stream are dense, or all are sparse. An
-        OutOfRangeError says that the values are too large for their squares, or for dividing them.
-        """
-        X = X.copy()
-        self.scale(X)
-        return X
-
-    def scale(self, X: Dense | csr_array, learn: bool = True) -> None:
-        """Scale rows in place, as `scaled`; without ``learn``, all of them by the rows so far alone."""
-        values = X if isinstance(X, np.ndarray) else X.data
-        with np.errstate(over="ignore", invalid="ignore"):
-            if isinstance(X, np.ndarray):
-                compiling.call(_scale_dense, X, self.n_rows, self.mean, self.squares, learn)
-            else:
-                of = X.data, X.indices, X.indptr, self.n_rows, self.stored, self.mean, self.squares
-                compiling.call(_scale_sparse, *of, learn)
-        if learn:
-            self.n_rows += X.shape[0]
-        if not (np.isfinite(self.squares).all() and np.isfinite(values).all()):
-            raise OutOfRangeError("scale: the values are too large for 'running' in float64; use 'scale: none'")
+    def scale(self, X: Any, learn: bool = True) -> None:
+        """Scale rows in place, as `scaled`; an OutOfRangeError says that they are too large for their squares."""
+        try:
+            super().scale(X, learn)
+        except FloatingPointError:
+            raise OutOfRangeError(_TOO_LARGE.format("running")) from None
 
     def typical(self) -> tuple[Dense, Dense]:
         """Return the mean and the deviation of each column of dense rows, shape (n_features,)."""
@@ -249,43 +222,3 @@ class Means:
             return None
         mean = self.totals / self.counts
         return mean, np.sqrt(np.maximum(self.squares / self.counts - mean**2, 0.0))
-
-
-def _scale_dense(X: Dense, n_rows: int, mean: Dense, squares: Dense, learn: bool) -> None:
-    for i in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            x = X[i, j]
-            distance = x - mean[j]
-            spread = squares[j]
-            X[i, j] = distance / math.sqrt(spread / n_rows) if spread > 0.0 else 0.0
-            if learn:
-                mean[j] += distance / (n_rows + 1)
-                squares[j] += distance * (x - mean[j])
-        if learn:
-            n_rows += 1
-
-
-def _scale_sparse(
-    data: Dense,
-    indices: NDArray[np.int32],
-    starts: NDArray[np.int32],
-    n_rows: int,
-    stored: NDArray[np.int64],
-    mean: Dense,
-    squares: Dense,
-    learn: bool,
-) -> None:
-    for i in range(len(starts) - 1):
-        for k in range(starts[i], starts[i + 1]):
-            j = indices[k]
-            x, n = data[k], stored[j]
-            # Squared distances of the stored values, and of the zeros in the other rows, from their mean.
-            spread = squares[j] + mean[j] * mean[j] * (n * (n_rows - n) / n_rows) if n else 0.0
-            data[k] = x / math.sqrt(spread / n_rows) if spread > 0.0 else 0.0
-            if learn:
-                distance = x - mean[j]
-                stored[j] = n + 1
-                mean[j] += distance / (n + 1)
-                squares[j] += distance * (x - mean[j])
-        if learn:
-            n_rows += 1

@@ -13,6 +13,8 @@ from budgetrun.kernels.kinds import Matrix, floats
 # The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
 DECIDED = 1024
+# The places of dense rows, which need none.
+_NONE = np.zeros(0, dtype=np.int32)
 
 
 class Standardised:
@@ -24,39 +26,57 @@ class Standardised:
     values are divided by that number instead; whether that is so after `DECIDED` rows is not looked at again. Results
     have the same bits however rows are divided into calls.
 
-    References: Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), eq. (2.1).
+    Attributes:
+    n_rows : int
+        The rows so far.
+    stored : ndarray, shape (n_features,), int64
+        The number of values of each column that these rows store: all of dense rows; others are zeros.
+    mean, squares : ndarray, shape (n_features,), float64
+        The mean of the stored values of each column, and the sum of their squared distances from it.
+    bits : ndarray of bool, shape (1,)
+        Whether every column has only had zeros and one other number.
+    one : ndarray, shape (n_features,), float64
+        That number of each column: the first other than 0.
+
+    References: Welford (1962), Technometrics 4(3). For the zeros: Chan, Golub & LeVeque (1979), Stanford
+    STAN-CS-79-773, eq. (2.1).
     """
 
-    def __init__(self, n_features: int) -> None:
-        # Of each column: the number of stored values, their mean and the sum of their squared distances from it, and
-        # the first number other than 0. Whether all are bits: one number.
-        self._n_rows, self._bits = 0, np.ones(1, dtype=bool)
-        self._stored = np.zeros(n_features, dtype=np.int64)
-        self._mean, self._squares, self._one = np.zeros((3, n_features))
+    # The largest absolute value.
+    _most = MOST
+
+    def __init__(self, n_features: int, bits: bool = True) -> None:
+        self.n_rows, self.bits = 0, np.array([bits])
+        self.stored = np.zeros(n_features, dtype=np.int64)
+        self.mean, self.squares, self.one = np.zeros((3, n_features))
 
     def scaled(self, X: Rows, learn: bool = True) -> Matrix:
         """Return the next rows, shape (n, d), each by those before it; without ``learn``, all by the rows so far."""
         given: Any = floats(X)
-        dense = isinstance(given, np.ndarray)
-        Z: Any = (
-            np.array(given, dtype=np.float64, order="C") if dense else sp.csr_array(given, dtype=np.float64, copy=True)
-        )
-        n, d = Z.shape
-        values = Z.ravel() if dense else Z.data
-        places = np.tile(np.arange(d), n) if dense else Z.indices.astype(np.intp)
-        starts = np.arange(n + 1) * d if dense else Z.indptr.astype(np.intp)
-        columns = self._stored, self._mean, self._squares, self._one, self._bits
+        if isinstance(given, np.ndarray):
+            Z: Any = np.array(given, dtype=np.float64, order="C")
+        else:
+            Z = sp.csr_array(given, dtype=np.float64, copy=True)
+        self.scale(Z, learn)
+        return Z
+
+    def scale(self, X: Any, learn: bool = True) -> None:
+        """Do what `scaled` does, in place; X is float64."""
+        (n, d), dense = X.shape, isinstance(X, np.ndarray)
+        if dense and not X.flags.c_contiguous:
+            X[:] = self.scaled(X, learn)
+            return
+        rows = (X.reshape(-1), _NONE, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
+        columns = self.stored, self.mean, self.squares, self.one, self.bits
         with np.errstate(over="ignore", invalid="ignore"):
-            compiling.call(_scale, values, places, starts, self._n_rows, *columns, dense, learn)
-        if not (np.isfinite(values).all() and np.isfinite(self._squares).all()):
+            compiling.call(_scale, *rows, self.n_rows, *columns, self._most, dense, learn)
+        if not (np.isfinite(rows[0]).all() and np.isfinite(self.squares).all()):
             raise FloatingPointError("the values are too large for their squares; scale the examples")
-        self._n_rows += n if learn else 0
-        scaled: Matrix = Z
-        return scaled
+        self.n_rows += n if learn else 0
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says."""
-        for name in ("_stored", "_mean", "_squares", "_one"):
+        for name in ("stored", "mean", "squares", "one"):
             old = getattr(self, name)
             new = np.zeros(n_features, dtype=old.dtype)
             new[: len(features)] = old[features]
@@ -73,27 +93,32 @@ def _scale(
     squares: np.ndarray,
     one: np.ndarray,
     bits: np.ndarray,
-    centred: bool,
+    most: float,
+    dense: bool,
     learn: bool,
 ) -> None:
     for t in range(len(starts) - 1):
-        row = range(starts[t], starts[t + 1])
+        first, end = starts[t], starts[t + 1]
         if learn and n_rows < DECIDED and bits[0]:
-            for i in row:
-                j, x = places[i], values[i]
+            for i in range(first, end):
+                j, x = i - first if dense else places[i], values[i]
                 one[j] = x if one[j] == 0 else one[j]
                 bits[0] = bits[0] and (x == 0 or x == one[j])
-        for i in row:
-            j, x, z = places[i], values[i], 0.0
+        are_bits = bits[0]
+        for k in range(end - first):
+            j, x, z = k if dense else places[first + k], values[first + k], 0.0
             n = stored[j]
-            if bits[0]:
+            if are_bits:
                 z = x / one[j] if one[j] != 0 else 1.0 * (x != 0)
             elif n:
-                # Of the stored values and of the zeros in the other rows.
-                spread = squares[j] + mean[j] * mean[j] * (n * (n_rows - n) / n_rows)
+                spread, centre = squares[j], mean[j]
+                if n < n_rows:
+                    # Of the stored values and of the zeros in the other rows.
+                    spread += centre * centre * (n * (n_rows - n) / n_rows)
+                    centre *= n / n_rows
                 if spread > 0.0:
-                    z = (x - mean[j] * (n / n_rows) if centred else x) / math.sqrt(spread / n_rows)
-            values[i] = min(max(z, -MOST), MOST)
+                    z = (x - centre if dense else x) / math.sqrt(spread / n_rows)
+            values[first + k] = min(max(z, -most), most)
             if learn:
                 one[j] = x if one[j] == 0 else one[j]
                 distance = x - mean[j]

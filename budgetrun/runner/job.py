@@ -181,8 +181,8 @@ def run_job(job: Job, settings: Settings) -> Outcome:
     with threadpool_limits(1), limits.memory(settings.memory), compiling.first():
         try:
             loaded = len(sys.modules)
-            for run in job.runs:
-                identity.algorithm_of(run.spec)
+            for played in (played for run in job.runs for played in run.played):
+                identity.algorithm_of(played.spec)
             # What is imported only now may have been edited since this process hashed the files.
             if len(sys.modules) > loaded:
                 source_digest.cache_clear()

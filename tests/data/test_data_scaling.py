@@ -185,6 +185,24 @@ def test_its_state_is_plain_numbers_and_arrays_that_can_be_kept():
 
 
 @BOTH
+def test_states_of_version_0_2_0_go_on(X):
+    one, old = Running(5), Running(5)
+    one.scaled(X[:50])
+    kept = {name: getattr(one, name) for name in ("n_rows", "stored", "mean", "squares")}
+    if isinstance(X, np.ndarray):
+        kept["stored"] = np.zeros(5, dtype=np.int64)
+    old.__setstate__(copy.deepcopy(kept))
+    assert plain(old.scaled(X[50:])).tobytes() == plain(Running(5).scaled(X)[50:]).tobytes()
+
+
+def test_rows_in_any_order_are_scaled_in_place():
+    X = np.asfortranarray(DENSE)
+    Running(5).scale(X)
+    assert X.flags.f_contiguous
+    assert X.tobytes() == Running(5).scaled(DENSE).tobytes()
+
+
+@BOTH
 def test_a_test_set_is_scaled_by_the_statistics_after_the_last_round(X):
     stream, test, every = X[:100].copy(), X[100:].copy(), plain(X)
     scale_in_place(stream, "running", WHERE, test)
