@@ -14,7 +14,7 @@ import numpy as np
 from budgetrun.base.errors import InputError, one_line, say
 from budgetrun.base.files import growing
 from budgetrun.base.grid import cell
-from budgetrun.base.problem import problem_with
+from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
@@ -133,7 +133,7 @@ class _Far:
         if math.sqrt(np.mean(apart**2)) > _APART * (1 + 3 / math.sqrt(self._n)):
             j = int(np.abs(apart).argmax())
             # What is 0 except for rounding is 0.
-            usual = mean[j] if abs(mean[j]) > 1e-9 * deviation[j] else 0.0
+            usual = mean[j] if abs(mean[j]) > CANCELLED * deviation[j] else 0.0
             say(
                 f"warning: these rows lie far from those that were learned: the mean of feature {self._names[j]} is "
                 f"{own[j]:.4g} here, and was {usual:.4g} with a deviation of {deviation[j]:.4g} there; give them the "
