@@ -970,6 +970,46 @@ class MAVPOGS(BudgetClassifier):
         probabilities: bool = False,
     ) -> None: ...
 
+class Majority(BudgetClassifier):
+    """Predict the class that was more frequent so far: f is the number of labels +1 minus the number of labels -1."""
+
+    def __init__(
+        self,
+        *,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        tie: Literal["mistake", "positive"] = "mistake",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+        probabilities: bool = False,
+    ) -> None: ...
+
+class Mean(BudgetRegressor):
+    """Predict the mean of the labels so far, 0 in the first round."""
+
+    def __init__(
+        self,
+        *,
+        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
+        gamma: float | Literal["auto", "scale"] | None = "auto",
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        products: Literal["blas"] | None = None,
+        n_tasks: int | None = None,
+        b: float = 1.0,
+        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
+        dtype: Literal["float64", "float32"] = "float64",
+        missing: Literal["fill", "refuse"] = "fill",
+    ) -> None: ...
+
 class ModifiedRBP(BudgetClassifier):
     """On a mistake, empty one of B slots at random (filled or not), add the new example, and project f on a ball."""
 

@@ -127,8 +127,9 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     "algorithms",
     multiple=True,
     metavar="NAME[:KEY=VALUE,...]",
-    help="A learner, see 'budgetrun list algorithms'; a list is KEY=[A,B]; repeatable.  [default: a few of each kind]",
+    help="A learner, see 'budgetrun list algorithms'; a list is KEY=[A,B]; repeatable.  [default: auto and a few]",
 )
+@click.option("--quick", is_flag=True, help="Play auto alone, which needs no settings.")
 @click.option(
     "--select",
     multiple=True,
@@ -175,6 +176,8 @@ def run(
     from budgetrun.runner.live.request import Request, budgets_of, metrics_of
     from budgetrun.runner.live.run import run as run_stream
 
+    if algorithms and given["quick"]:
+        raise InputError("--quick: chooses the learner; remove it, or --algorithm")
     given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
     given["metrics"] = metrics_of(_parts(metrics))
     request = Request(stream, algorithms=algorithms, **given)
@@ -373,6 +376,8 @@ def _report(folder: Path) -> Report:
     paths = report.write()
     say(report.summary())
     say(f"{folder}: {len(paths)} files of tables and figures, and the page {folder / 'report.html'}", err=True)
+    if report.headline:
+        say(report.headline)
     return report
 
 

@@ -10,6 +10,7 @@ import inspect
 import math
 from array import array
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,11 +23,13 @@ except ImportError:
 
 from budgetrun import estimators, kernels
 from budgetrun.base import moved
+from budgetrun.base.errors import InputError
 from budgetrun.base.problem import problem_with
 from budgetrun.data.content import clipped
 from budgetrun.estimators.base import alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration
+from budgetrun.state import load_state, save_state
 
 _PAGE = """
     classes : sequence of labels, or None
@@ -68,8 +71,9 @@ class _Model:
     _n_classes: int = 0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Models of earlier versions have no sums.
-        self.__dict__.update({"_n_rows": 0, "_sums": np.zeros(len(state["_zeros"]) // 8)} | state)
+        # Models of earlier versions have the row of zeros, and may have no sums.
+        sums = state.get("_sums", np.zeros(len(state.get("_zeros", b"")) // 8))
+        self.__dict__.update({"_n_rows": 0, "_sums": sums, "_zeros": bytes(8 * len(sums))} | state)
 
     def _begin(self) -> None:
         """Forget everything."""
@@ -96,6 +100,18 @@ class _Model:
     def _before(self) -> Any:
         """Return the scores before the first example."""
         return 0.0
+
+    @alone
+    def save(self, path: str | Path) -> None:
+        """Save the model to one file, without pickle: `load` loads it, to continue with the same bits.
+
+        Keys and labels must be text, numbers or tuples of these; otherwise, or if the file cannot be written, there is
+        an InputError.
+        """
+        save_state(path, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_zeros"}
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -415,6 +431,17 @@ class BudgetRegressor(_Model, base.MiniBatchRegressor):
         return number
 
 
+def load(path: str | Path) -> Any:
+    """Load a model that its method `save` saved.
+
+    Raises InputError: the file is missing, damaged or of another version, or holds something else.
+    """
+    model = load_state(path)[0]
+    if not isinstance(model, _Model):
+        raise InputError(f"{path}: not a model of budgetrun.river that was saved, but a {type(model).__name__}")
+    return model
+
+
 def _are_numbers(x: dict[Any, Any]) -> bool:
     """Return True if no value is missing, decided fast; False if one may be."""
     try:
@@ -498,7 +525,7 @@ SelectingClassifier = _make(SelectingEstimator, BudgetClassifier, _PAGE, OF_CLAS
 MADE = CLASSIFIERS | REGRESSORS
 OLD_NAMES = moved.old_names(MADE)
 globals().update(MADE)
-__all__ = ["BudgetClassifier", "BudgetRegressor", "SelectingClassifier", *CLASSIFIERS, *REGRESSORS]
+__all__ = ["BudgetClassifier", "BudgetRegressor", "SelectingClassifier", *CLASSIFIERS, *REGRESSORS, "load"]
 
 
 def __getattr__(name: str) -> Any:

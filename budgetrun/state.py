@@ -31,7 +31,7 @@ from budgetrun.kernels import Kernel
 
 # The packages and modules whose classes a file may name.
 _PACKAGES = {"engine", "learners", "kernels", "base.params", "base.errors", "estimators", "play", "data.scaling"}
-_PACKAGES |= {"runner.live"}
+_PACKAGES |= {"runner.live", "river"}
 _FORMAT = "budgetrun state 1"
 # The first version whose files are read.
 _OLDEST = (0, 2)
@@ -361,6 +361,8 @@ def _find(title: str) -> type[Any]:
         found: Any = import_module(module)
     except ModuleNotFoundError:
         raise refused from None
+    except ImportError as error:
+        raise InputError(str(error)) from None
     for part in name.split("."):
         found = vars(found).get(part)
         if not isinstance(found, type | ModuleType):

@@ -115,10 +115,11 @@ def test_the_site_builds(tmp_path):
     assert (tmp_path / "site" / "results" / "index.html").is_file()
 
 
-def test_tutorial_shows_what_its_commands_print(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", tutorial.PAGES, ids=lambda page: page.stem)
+def test_pages_show_what_their_commands_print(page, tmp_path, monkeypatch):
     if "run" not in main.commands or not hasattr(budgetrun, "load"):
         pytest.skip("needs `budgetrun run` and `budgetrun.load`")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    page = tutorial.PAGE.read_text(encoding="utf-8")
-    assert tutorial.played(page) == page, "type: python scripts/pages/tutorial.py"
+    text = page.read_text(encoding="utf-8")
+    assert tutorial.played(text) == text, "type: python scripts/pages/tutorial.py"

@@ -125,8 +125,8 @@ def literals(tree: ast.Module) -> list[str]:
 
 
 def test_algorithms_are_named_in_their_own_files_only():
-    # `auto` is also what options are called that are chosen by the program.
-    names = {*learners.registry(), *learners.registry("multiclass"), *solvers.registry()} - {"auto"}
+    # `auto` is also what options are called that are chosen by the program, and rules of selection take majorities.
+    names = {*learners.registry(), *learners.registry("multiclass"), *solvers.registry()} - {"auto", "majority"}
     assert {"perceptron", "projectron++", "mpu"} <= names
     one = re.compile(r"(?<![\w+])(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")(?![\w+])")
     named = {

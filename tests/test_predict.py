@@ -198,3 +198,36 @@ def test_the_best_regression_learner_of_a_stream_predicts():
     assert f", which had the smallest root mean squared error on its stream ({runs['rmse'].min():.4g})" in stderr
     expected, _ = scores_of(lambda session: session.totals(), stderr)
     np.testing.assert_array_equal([float(row["prediction"]) for row in found], expected)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: budgetrun.Forgetron(budget=30),
+    lambda: budgetrun.Logistic(),
+    lambda: budgetrun.AutoClassifier(budget=20),
+])  # fmt: skip
+def test_rows_far_from_those_that_were_learned_are_said(make):
+    raw = FRAME * [1, 10, 200] + [5, 0, 1000]
+    scaled = (raw - raw.mean()) / raw.std()
+    model = make().fit(scaled[:60], WORDS[:60])
+    model.partial_fit(scaled[60:], WORDS[60:]).save("model")
+    raw.to_csv("raw.csv", index=False)
+    raw[:1].to_csv("one.csv", index=False)
+    scaled.to_csv("scaled.csv", index=False)
+    said = predict("model", "raw.csv")[1].splitlines()
+    mean, there = raw["c"].mean(), scaled["c"]
+    assert abs(there.mean()) < 1e-12
+    assert said == [
+        f"warning: these rows lie far from those that were learned: the mean of feature c is {mean:.4g} here, and was "
+        f"0 with a deviation of {there.std(ddof=0):.4g} there; give them the same scale and units",
+        f"{N} rows",
+    ]
+    assert "warning: these rows lie far" in predict("model", "one.csv")[1]
+    assert predict("model", "scaled.csv")[1] == f"{N} rows\n"
+    scaled[:5].to_csv("scaled.csv", index=False)
+    assert predict("model", "scaled.csv")[1] == "5 rows\n"
+
+
+def test_a_stream_says_so_by_its_scale():
+    played(FRAME.assign(y=WORDS), algorithms=("rbp",), budgets=(5,), scale="running")
+    (FRAME + 50).to_csv("far.csv", index=False)
+    assert "warning: these rows lie far from those that were learned: the mean of " in predict(STATE, "far.csv")[1]

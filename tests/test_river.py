@@ -12,6 +12,7 @@ import pytest
 from cases import EXHAUSTIVE, all_cases, one_of_each_form
 
 import budgetrun
+from budgetrun.base.errors import InputError
 from budgetrun.estimators import CLASSIFIERS as ESTIMATORS
 from budgetrun.estimators import REGRESSORS as REGRESSION
 from budgetrun.play.metrics import Calibration
@@ -391,6 +392,28 @@ def test_a_pickle_continues_where_it_stopped(name):
     fresh = parts.clone()
     assert fresh.estimator is None
     assert state(learned(fresh, examples, y)) == state(whole)
+
+
+@pytest.mark.parametrize("name", ["Forgetron", "AutoClassifier"])
+def test_a_saved_model_continues_where_it_stopped(name, tmp_path):
+    X, y = stream(T=80)
+    examples = growing(X)
+    whole, parts, path = learned(make(name), examples, y), make(name), tmp_path / "model"
+    for start in range(0, 80, 25):
+        learned(parts, examples[start : start + 25], y[start : start + 25])
+        parts.save(path)
+        parts = classifiers.load(path)
+    assert type(parts) is type(whole)
+    assert state(parts) == state(whole)
+    make(name).save(path)
+    assert classifiers.load(path).predict_one({"a": 1.0}) is None
+    numbers = classifiers.KRLS(budget=5)
+    numbers.learn_one({"a": 1.0, ("a", 2): 3.0}, 2.5)
+    numbers.save(path)
+    assert classifiers.load(path).predict_one({"a": 1.0}) == numbers.predict_one({"a": 1.0})
+    budgetrun.Forgetron().save(path)
+    with pytest.raises(InputError, match=r"not a model of budgetrun\.river that was saved, but a Forgetron"):
+        classifiers.load(path)
 
 
 def test_words():

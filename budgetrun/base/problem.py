@@ -57,6 +57,8 @@ class Problem(ABC):
         The allowed names of the key ``metrics`` of a config.
     columns : tuple of str
         The columns of runs.csv that only such runs have, besides ``metrics``.
+    constant : str
+        What is predicted without looking at the examples, in words.
     error : str
         The quantity that tables show if they name none; a column.
     error_title, error_form : str
@@ -73,6 +75,7 @@ class Problem(ABC):
     ties: ClassVar[tuple[str, ...]] = ("mistake",)
     metrics: ClassVar[tuple[str, ...]] = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS)
     columns: ClassVar[tuple[str, ...]] = ("confusion",)
+    constant: ClassVar[str] = "the largest class"
     error: ClassVar[str] = "online_error"
     error_title: ClassVar[str] = "online error"
     error_form: ClassVar[str] = ".2%"
@@ -131,6 +134,7 @@ class _Binary(Problem):
     name = "binary"
     learns = "two classes"
     of_signs = True
+    constant = "the larger class"
     ties = ("mistake", "positive")
     metrics = (*METRICS_IN_CURVES, "f1", "kappa", "auc", "brier", "log_loss", PREFIX_LOG_LOSS)
 
@@ -197,6 +201,7 @@ class _Regression(Problem):
     ties = ()
     metrics = ()
     columns = ("mae", "rmse", "r2", "prefix_rmse")
+    constant = "the mean"
     error = "rmse"
     error_title = "RMSE"
     error_form = ".4g"

@@ -174,13 +174,25 @@ class Running(Standardised):
         except FloatingPointError:
             raise OutOfRangeError(_TOO_LARGE.format("running")) from None
 
+    def typical(self) -> tuple[Dense, Dense]:
+        """Return the mean and the deviation of each column of dense rows, shape (n_features,)."""
+        return self.mean, np.sqrt(self.squares / max(1, self.n_rows))
+
 
 class Means:
-    """Running means of columns, which take the place of missing values: those of the rows before."""
+    """Running means of columns, which take the place of missing values: those of the rows before.
 
-    def __init__(self, n_columns: int, learns: bool = True) -> None:
+    With ``spread``, their deviations, too.
+    """
+
+    # Empty in models of earlier versions.
+    squares: Dense = np.zeros(0)
+
+    def __init__(self, n_columns: int, learns: bool = True, spread: bool = False) -> None:
         self.learns = learns
         self.totals, self.counts = np.zeros(n_columns), np.zeros(n_columns)
+        if spread:
+            self.squares = np.zeros(n_columns)
 
     def fill(self, values: Dense, learn: bool = True) -> NDArray[np.bool_]:
         """Fill rows of shape (n, n_columns) in place; return which values were missing."""
@@ -192,9 +204,21 @@ class Means:
             totals = np.cumsum(np.vstack([self.totals, np.where(lost, 0.0, values)]), axis=0)
             counts = np.cumsum(np.vstack([self.counts, ~lost]), axis=0)
             values[lost] = (totals / np.maximum(counts, 1))[:-1][lost]
+            if len(self.squares):
+                known = np.where(lost, 0.0, values) if lost.any() else values
+                self.squares = self.squares + np.einsum("ij,ij->j", known, known)
         self.totals, self.counts = totals[-1], counts[-1]
         return lost
 
     def learn(self, row: Dense) -> None:
         """Count a row without missing values, shape (n_columns,)."""
         self.totals, self.counts = self.totals + row, self.counts + 1
+        if len(self.squares):
+            self.squares = self.squares + row * row
+
+    def typical(self) -> tuple[Dense, Dense] | None:
+        """Return the mean and the deviation of each column, shape (n_columns,); None if they are not known."""
+        if not len(self.squares) or not self.counts.all():
+            return None
+        mean = self.totals / self.counts
+        return mean, np.sqrt(np.maximum(self.squares / self.counts - mean**2, 0.0))

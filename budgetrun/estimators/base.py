@@ -188,6 +188,11 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         save_state(path, self, encoding=encoding)
 
     @property
+    def typical(self) -> Any:
+        """The mean and the deviation of each feature so far, shape (d,); None if they are not known."""
+        return None if self._means is None else self._means.typical()
+
+    @property
     def support_set_(self) -> Any:
         return _in_form(self._member.hypothesis.support_set, self._sparse)
 
@@ -296,7 +301,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 self._begin(found)
                 # The engine keeps rows in the form of the first ones.
                 self._sparse = sp.issparse(X)
-                self._means = Means(X.shape[1]) if self._fills and not self._sparse else None
+                self._means = Means(X.shape[1], spread=True) if self._fills and not self._sparse else None
             labels = self._encoded(y, found if first else None, classes)
         except Exception:
             # What is refused changes nothing.

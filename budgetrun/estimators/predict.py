@@ -4,20 +4,24 @@ import csv
 import math
 import sys
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, one_line
+from budgetrun.base.errors import InputError, one_line, say
 from budgetrun.base.files import growing
 from budgetrun.base.grid import cell
-from budgetrun.base.problem import problem_with
+from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
 from budgetrun.state import load_state, using
+
+# Deviations by which means of many rows may differ.
+_APART = 3.0
 
 
 def predict_stream(
@@ -66,6 +70,7 @@ def predict_stream(
         # The classes; none for numbers.
         known = getattr(model, "classes_", np.empty(0)).tolist()
         table = _opened(model, encoding, source, label, missing, None if known else [])
+    far = _Far(getattr(model, "typical", None), table.features)
     names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
     n_rows = mistakes = unknown = 0
     squared = absolute = 0.0
@@ -75,6 +80,7 @@ def predict_stream(
         out.writerow(["row", *(["label"] if labelled else []), "prediction", *map(_text, names)])
         for chunk in table.chunks():
             y = chunk.y
+            far.add(chunk.X)
             with warnings.catch_warnings(), using(path):
                 # The columns have been compared by name already.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -96,12 +102,43 @@ def predict_stream(
                 classes = _classes_as(y, model, table)
                 mistakes += int((_predicted(scores, classes) != y).sum())
                 unknown += int((~np.isin(y, classes)).sum())
+    far.say()
     counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
     if labelled and not known:
         rmse, mae = math.sqrt(squared / n_rows), absolute / n_rows
         counts = f"; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}"
     counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
     return f"{n_rows:,} rows{counts}" + (f"; {model.told}" if hasattr(model, "told") else "")
+
+
+class _Far:
+    """Compares the means of new rows with those of the rows that were learned, by the deviations of the latter."""
+
+    def __init__(self, typical: Any, names: Sequence[str]) -> None:
+        self._typical, self._names = typical, names
+        self._n, self._total = 0, np.zeros(len(names))
+
+    def add(self, X: Any) -> None:
+        """Count rows, shape (n, d), which may have missing values."""
+        if self._typical is not None and isinstance(X, np.ndarray):
+            self._n += len(X)
+            self._total += np.where(np.isnan(X), self._typical[0], X).sum(axis=0)
+
+    def say(self) -> None:
+        """Warn if the means are far apart: several deviations, more for few rows."""
+        if not self._n:
+            return
+        (mean, deviation), own = self._typical, self._total / self._n
+        apart = np.divide(own - mean, deviation, out=np.zeros_like(mean), where=deviation > 0)
+        if math.sqrt(np.mean(apart**2)) > _APART * (1 + 3 / math.sqrt(self._n)):
+            j = int(np.abs(apart).argmax())
+            # What is 0 except for rounding is 0.
+            usual = mean[j] if abs(mean[j]) > CANCELLED * deviation[j] else 0.0
+            say(
+                f"warning: these rows lie far from those that were learned: the mean of feature {self._names[j]} is "
+                f"{own[j]:.4g} here, and was {usual:.4g} with a deviation of {deviation[j]:.4g} there; give them the "
+                "same scale and units"
+            )
 
 
 def _opened(

@@ -12,7 +12,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.sums import inner
 from budgetrun.learners.ahpatron import Ahpatron
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Family, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.bpa import NearestBPA
 from budgetrun.learners.knlms import KNLMS
 from budgetrun.learners.krls import KRLS
@@ -58,6 +58,7 @@ class _Auto(Learner):
     name = "auto"
     title = "Auto"
     form: ClassVar[type[Hypothesis]] = Stacked
+    family: ClassVar[Family] = "combined"
     margin = math.inf
 
     def __init__(self, *, budget: EvenBudget = 300, memory: Count | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from budgetrun.learners.page import complete
 
 # The value of `Learner.revised` if only outcomes with kernels other than k(x, x) = 1 have changed, once.
 RESCALED: Mapping[tuple[str, Any], int] = {("kernel", name): 2 for name in ("linear", "multitask", "polynomial")}
+
+Family = Literal["kernel", "linear", "constant", "combined"]
 
 
 class Learner(Compilable, ABC):
@@ -48,6 +50,9 @@ class Learner(Compilable, ABC):
         The form of the hypothesis.
     tracks : dict
         Options of the form that the rule needs, e.g. ``{"norm": True}``; see `Expansion`.
+    family : {"kernel", "linear", "constant", "combined"}
+        What it learns: a function of kernel values, or of features that stand for them; a linear function of the
+        example; a number that does not depend on the example; or a combination of other learners.
     task : {"binary", "multiclass", "regression"}
         Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
     margin : float
@@ -70,9 +75,6 @@ class Learner(Compilable, ABC):
         package is interpreted, unless it sets this itself.
     calls : int, >= 0
         About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
-    baseline : {"labels", "linear"} or None
-        For comparisons: whether it looks at labels alone, or is a linear learner whose inputs are on one scale, or may
-        be.
     holds : float or None, 0 to 1
         Without a budget: the share of the rounds whose examples it holds in the end, for estimates; None for a guess.
     """
@@ -86,6 +88,7 @@ class Learner(Compilable, ABC):
     revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
     form: ClassVar[type[Hypothesis]]
     tracks: ClassVar[Mapping[str, Any]] = {}
+    family: ClassVar[Family] = "kernel"
     task: ClassVar[Task]
     margin: ClassVar[float] = 0.0
     alike_until_full: ClassVar[str | None] = None
@@ -94,7 +97,6 @@ class Learner(Compilable, ABC):
     compiled: ClassVar[bool] = True
     calls: ClassVar[int] = 0
     holds: ClassVar[float | None] = None
-    baseline: ClassVar[str | None] = None
 
     budget: int | None = None
 

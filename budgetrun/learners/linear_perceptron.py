@@ -22,6 +22,7 @@ class LinearPerceptron(BinaryLearner):
     name = "linear_perceptron"
     title = "Linear Perceptron"
     form = ExplicitFeatures
+    family = "linear"
 
     def start(self, pool: Pool) -> ExplicitFeatures:
         return ExplicitFeatures(pool, pool.shared.setdefault("inputs", Inputs()), 1.0)

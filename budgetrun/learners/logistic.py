@@ -8,7 +8,7 @@ from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Family, Learner, RegressionLearner
 from budgetrun.learners.steps import logistic_slope
 
 
@@ -35,10 +35,10 @@ class OfInputs(Learner):
     """
 
     form: ClassVar[type[Hypothesis]] = Linear
+    family: ClassVar[Family] = "linear"
     added: ClassVar[Mapping[str, Any]] = {"inputs": "as_given"}
     margin = math.inf
     holds = 0.0
-    baseline = "linear"
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ class OneVsRest(Learner):
         self.binary = binary
         own: Any = one_vs_rest(type(binary))  # type: ignore[arg-type]  # classes are hashable
         self.name, self.variant, self.title = own.name, own.variant, own.title  # type: ignore[misc]  # of this one
+        self.family = own.family  # type: ignore[misc]
         self.budget = binary.budget
 
     def __getattr__(self, name: str) -> Any:

@@ -10,6 +10,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from budgetrun.base.files import write
 
 if TYPE_CHECKING:
@@ -86,19 +88,24 @@ def slug(name: str) -> str:
 
 def save(figure: Figure, *paths: Path) -> None:
     """Write a figure as PNG or SVG, by suffix, without anything that differs from run to run."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from PIL import Image
 
+    # The canvases draw once, where Figure.savefig draws twice.
+    figure.set_dpi(DOTS_PER_INCH)
     for path in paths:
-        drawn, found = io.BytesIO(), io.BytesIO()
+        found = io.BytesIO()
         if path.suffix == ".png":
-            figure.savefig(drawn, format="rgba", dpi=DOTS_PER_INCH)
-            width, height = (int(side * DOTS_PER_INCH) for side in figure.get_size_inches())
+            canvas: Any = FigureCanvasAgg(figure)
+            canvas.draw()
             # A palette takes a third of the room.
-            image = Image.frombytes("RGBA", (width, height), drawn.getvalue()).convert("RGB")
+            image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
             small = image.quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE)
             small.save(found, "png", optimize=True)
         else:
-            figure.savefig(found, format="svg", metadata={"Date": None, "Creator": None})
+            canvas = FigureCanvasSVG(figure)
+            canvas.print_svg(found, metadata={"Date": None, "Creator": None})
         write(path, found.getvalue())
 
 

@@ -1,9 +1,9 @@
-"""Run docs/tutorial.md and write the output of its commands into it.
+"""Run docs/tutorial.md and README.md, and write the output of their commands into them, and a figure of theirs.
 
 A block of the language ``console`` is a command and its output; ``text`` after ``python`` is what the code printed; a
 ``yaml`` block with a name is a file of that name.
 
-Usage: python scripts/pages/tutorial.py            (the tests fail if the page is not as this would write it)
+Usage: python scripts/pages/tutorial.py            (the tests fail if a page is not as this would write it)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,10 @@ from click.testing import CliRunner
 
 from budgetrun.cli import main
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
+TOP = Path(__file__).resolve().parents[2]
+PAGES = (TOP / "docs" / "tutorial.md", TOP / "README.md")
+# What the start page shows, of the run that is shown there.
+FIGURE = "cancer_error.png"
 BLOCK = re.compile(r"^```(console|python|text|yaml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What differs from machine to machine: progress, and the last digits of scores.
 VARYING = {r"^\d+/\d+ runs.*\n": "", r"(\.\d{4})\d{6,}": r"\1..."}
@@ -49,7 +53,7 @@ def played(page: str) -> str:
             text = printed
         else:
             with contextlib.redirect_stdout(io.StringIO()) as output:
-                exec(compile(text, PAGE.name, "exec"), names)
+                exec(compile(text, "page", "exec"), names)
             printed = output.getvalue()
         return f"```{language}\n{text}```"
 
@@ -60,6 +64,8 @@ if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     os.environ["BUDGETRUN_COMPILED"] = "0"
     os.environ["COLUMNS"] = "100"
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        text = played(PAGE.read_text(encoding="utf-8"))
-    PAGE.write_text(text, encoding="utf-8")
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            text = played(page.read_text(encoding="utf-8"))
+            shutil.copy(Path("results/cancer/figures") / FIGURE, TOP / "docs" / FIGURE)
+        page.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +282,33 @@ def _river_drift() -> str:
     return markdown_table(["error, %", *map(titles, streams), "rounds/s", "time ratio", "kB"], rows)
 
 
+def _rivals(of_classes: bool, whole: bool = False) -> str:
+    """Return errors of auto and others after as many rows of a stream; first where auto is furthest behind the best."""
+    race = pd.read_csv(RESULTS / "auto" / "race.csv", keep_default_na=False)
+    race = race[(race["classes"] > 0) == of_classes]
+    least, most = (race.groupby(["stream", "side"])["rows"].agg(how) for how in ("min", "max"))
+    longest = most[:, "auto"]
+    race = race[race["rows"] == race["stream"].map(longest if whole else least[:, "auto"])]
+    errors = race.pivot(index="stream", columns="side", values="error")
+    if whole:
+        errors = errors[longest > least[:, "auto"]].dropna(axis=1)
+    others = errors.drop(columns=["auto", "largest class" if of_classes else "mean"])
+    ratio = (errors["auto"] / others.min(axis=1)).sort_values(ascending=False)
+    names = [name for name in dict.fromkeys(["auto", *race["side"]]) if name in errors]
+    rows = []
+    for stream in ratio.index:
+        own, best = errors.loc[stream, names], errors.loc[stream, names].min()
+        n = race.loc[race["stream"] == stream, "rows"].iloc[0]
+        shown = [(f"{e:.2f}" if of_classes else f"{e:.4g}") if e == e else "-" for e in own]
+        shown = [f"**{text}**" if e == best else text for text, e in zip(shown, own, strict=True)]
+        rows.append([stream.replace("_", "-"), f"{n:,}", f"{ratio[stream]:.2f}", *shown])
+    head = f"{'error, %' if of_classes else 'RMSE'}{', whole stream' if whole else ''}"
+    # With their versions.
+    of = race.drop_duplicates("side").set_index("side")["library"]
+    columns = [name if of[name].partition(" ")[0] in ("budgetrun", "") else f"{of[name]}: {name}" for name in names]
+    return markdown_table([head, "rows", "auto / best other", *columns], rows)
+
+
 def _configs() -> str:
     rows = []
     for path in sorted((TOP / "configs").glob("*.yaml"), key=lambda path: (path.stem != "quickstart", path)):
@@ -315,7 +342,7 @@ def _guide_budget() -> str:
 
 
 _OF_FIELD = {
-    "larger_class": "larger class",
+    "majority": "larger class",
     "logistic": "logistic regression",
     "forgetron(self_tuned)": "Forgetron, self-tuned",
     "norma": "NORMA",
@@ -350,7 +377,7 @@ def _guide_held() -> str:
     """Return errors and, in brackets, the support sizes; FOGD has features instead."""
     rows = []
     for dataset in _SETS:
-        cells = [_text(results="field_table2", dataset=dataset, label="larger_class")]
+        cells = [_text(results="field_table2", dataset=dataset, label="majority")]
         for label in _OF_2024:
             spec = {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
             held = _number({}, label, **spec, quantity="support_size").value
@@ -430,6 +457,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "mpu": _mpu,
     "river": _river,
     "river_drift": _river_drift,
+    "rivals": partial(_rivals, True),
+    "rivals_whole": partial(_rivals, True, True),
+    "rivals_numbers": partial(_rivals, False),
     "configs": _configs,
     "guide_budget": _guide_budget,
     "guide_declared": said,

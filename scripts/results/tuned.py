@@ -34,7 +34,7 @@ PERMUTATIONS, BUDGET, GAMMA = 10, 200, 0.04
 GEOMETRIC = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # Sides: the learner, the swept parameter with its values, and others.
 SIDES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
-    "larger_class": ("larger_class", None, {}),
+    "majority": ("majority", None, {}),
     "logistic": ("logistic", None, {"inputs": "standardised", "step": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)}),
     "forgetron(self_tuned)": ("forgetron", "self_tuned", {"budget": BUDGET}),
     "bpa(nearest)": ("bpa", "nearest", {"budget": BUDGET, "C": GEOMETRIC}),

@@ -64,7 +64,7 @@ def wait(condition):
 
 
 def look(seconds=background._PAYS):
-    background._next = 0.0
+    background._next = background._counted = 0.0
     background.border(seconds)
 
 
@@ -76,6 +76,8 @@ def test_a_helper_compiles_what_is_requested_and_then_it_is_loaded(fresh, capfd)
     for key in (WRONG, SHORT):
         background.request(key)
     look(background._PAYS / 2)
+    # The end of a block that contains the last one.
+    background.border(background._PAYS / 2)
     assert not helpers()
     look(background._PAYS / 2)
     (only,) = helpers()

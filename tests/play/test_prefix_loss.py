@@ -20,7 +20,7 @@ def stream(n_rare):
 
 
 def played(X, y, metrics=("prefix_log_loss",), pieces=1):
-    learners = [(Gaussian(gamma=0.5), find(name)()) for name in ("perceptron", "larger_class")]
+    learners = [(Gaussian(gamma=0.5), find(name)()) for name in ("perceptron", "majority")]
     options = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64", "n_rounds": T}
     session = Session(learners, metrics=metrics, **options)
     step = -(-T // pieces)

@@ -17,11 +17,11 @@ from budgetrun.kernels.sums import inner, put, taken
 class Linear(WithoutSupport):
     """f(x) = w_0 + sum over j of w_j x_j, which may change in every round. The support set is empty.
 
-    The verbs are `step` and `adapt`.
+    The verbs are `step`, `shift` and `adapt`.
 
     Parameters
     ----------
-    unit : float, > 0
+    unit : float, >= 0
         The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
     squared : float, >= 0
         For `adapt`: what the sums of squared derivatives begin with.
@@ -57,6 +57,10 @@ class Linear(WithoutSupport):
         """w += weight (1, x_t), for the example x_t of the current round."""
         places, values = self._row(self._round)
         put(taken(self.w, places) + weight * values, places, self.w)
+
+    def shift(self, weight: float) -> None:
+        """w_0 += weight."""
+        self.w[0] += weight
 
     def adapt(self, slope: float, step: float) -> None:
         """w_j += step g_j / sqrt(sum of all g_j^2 so far), where g = slope (1, x_t)."""

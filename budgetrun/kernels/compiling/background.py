@@ -34,10 +34,10 @@ compiled: dict[Key, Callable[..., Any] | None] = {}
 _wanted: dict[Key, None] = {}
 _asked: set[Key] = set()
 # Seconds that interpreted code must take before it is compiled: loading what is compiled takes as long.
-_PAYS = 0.5
+_PAYS = 1.0
 # Seconds between two looks at the cache, and between two looks of the helper for its parent.
 OFTEN = 0.1
-_spent = _next = 0.0
+_spent = _next = _counted = 0.0
 _lock = threading.Lock()
 
 
@@ -73,11 +73,13 @@ def border(seconds: float, to_come: float = 0.0) -> None:
     Both are done only if they pay: the last block took some seconds, and what is known to follow will take others if it
     is interpreted.
     """
-    global _spent, _next
+    global _spent, _next, _counted
     if not _wanted:
         return
-    _spent += seconds
-    if _spent + to_come < _PAYS or time.monotonic() < _next or not _lock.acquire(blocking=False):
+    now = time.monotonic()
+    # Blocks of a learner that plays others contain theirs.
+    _spent, _counted = _spent + min(seconds, now - _counted), now
+    if _spent + to_come < _PAYS or now < _next or not _lock.acquire(blocking=False):
         return
     try:
         # Where nothing can be written, all is interpreted.

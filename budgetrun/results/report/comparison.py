@@ -26,19 +26,20 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
     """Return a sentence on the rules that a table breaks; empty if there are none."""
     config, runs = results.config, results.runs
     own = [one for label, one in results.algorithms.items() if spec.columns is None or label in spec.columns]
-    baselines = {one.label: _baseline(results, one.label) for one in own}
+    families = {one.label: _family(results, one.label) for one in own}
+    scaled = [families[one.label] == "linear" and "inputs" in one.parameters for one in own]
     repetitions = int(runs.groupby("dataset")["repetition"].nunique().min())
     limits = sorted({one.n_examples for one in config.datasets if one.n_examples})
     by = spec.choose and spec.choose.by
     honest = any(one.choose and one.choose.by == "prefix" for one in results.tables)
     at_end, n_chosen = _at_ends(candidates)
-    counts = {len(results.settings(label)) for label, baseline in baselines.items() if not baseline}
+    counts = {len(results.settings(one.label)) for one in own if families[one.label] in ("kernel", "combined")}
     sizes = sorted(n for n in counts if n > 1) or [1]
     late = by == "prefix" and (runs["prefix_examples"] >= runs["n_examples"] // 2).any()
     of_classes = config.problem.of_classes
     found = {
-        "1 (without the larger class)": of_classes and "labels" not in baselines.values(),
-        "1 (without a linear learner)": "linear" not in baselines.values(),
+        "1 (without the larger class)": of_classes and "constant" not in families.values(),
+        "1 (without a linear learner of scaled inputs)": not any(scaled),
         "2 (settings are chosen in hindsight)": by != "prefix" and bool(candidates) and not honest,
         "2 (settings are chosen by mistakes, not by a loss)": by == "prefix"
         and of_classes
@@ -125,22 +126,22 @@ def marks(table: Table, results: Results) -> dict[Place, str]:
     """Return * for the best cells of rows, and those not worse at 5%; and ‡ for those not below the larger class."""
     found: dict[Place, str] = {}
     for cells, best, _ in _rows(table):
-        floor = [c.measured.mean for c in cells if c.measured and _baseline(results, c.place.label) == "labels"]
+        floor = [c.measured.mean for c in cells if c.measured and _family(results, c.place.label) == "constant"]
         for cell in cells:
             assert cell.measured
             alike = cell is best or (cell.key in table.paired and table.paired[cell.key].p_holm >= LEVEL)
-            above = floor and cell.measured.mean >= floor[0] and _baseline(results, cell.place.label) != "labels"
+            above = floor and cell.measured.mean >= floor[0] and _family(results, cell.place.label) != "constant"
             found[cell.key] = "*" * alike + "‡" * bool(above)
     return found
 
 
-def _baseline(results: Results, label: str) -> str | None:
-    """Return which baseline a label is; None if it is a learner like others."""
+def _family(results: Results, label: str) -> str:
+    """Return the family of a learner; empty for a rule of selection, and for what is no online learner."""
     spec = results.algorithms.get(label)
     if spec is None:
-        return None
-    kind: str | None = find(spec.name, spec.variant, results.config.problem.name).baseline
-    return kind
+        return ""
+    family: str = find(spec.name, spec.variant, results.config.problem.name).family
+    return family
 
 
 def _rows(table: Table) -> Iterator[tuple[list[Cell], Cell, list[Cell]]]:

@@ -17,6 +17,7 @@ from budgetrun.results.report import figures, listings, tables
 from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.figures import Drawn
 from budgetrun.results.report.formats import in_words, moment, plain, template
+from budgetrun.results.report.headline import headline
 from budgetrun.results.report.layout import NONE, Listing, Table
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.store.files import MANIFEST
@@ -59,12 +60,17 @@ class Report:
         """The title of the page."""
         return self.results.report.title or self.results.manifest.get("source") or self.results.name
 
+    @cached_property
+    def headline(self) -> str:
+        """The errors of the best learners beside that of a trivial prediction; empty without the latter."""
+        return headline(self.results)
+
     @property
     def finding(self) -> str:
         """What was found, in a sentence or two; empty if the verdicts on published numbers say it."""
         if self.results.report.finding or any(table.verdict for table in self.tables):
             return self.results.report.finding or ""
-        return next(filter(None, (table.leaders for table in self.tables)), "")
+        return self.headline or next(filter(None, (table.leaders for table in self.tables)), "")
 
     @property
     def first_figure(self) -> str:

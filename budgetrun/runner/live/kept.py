@@ -84,6 +84,8 @@ class Best:
         Empty if it predicts numbers.
     told : str
         The learner in words.
+    typical : tuple of ndarray, shape (d,), or None
+        The mean and the deviation of each feature so far, if these scale it.
     """
 
     def __init__(self, state: Progressed) -> None:
@@ -92,6 +94,8 @@ class Best:
         self.classes_ = np.array(state.classes)
         self.told = f"by {state.names[i]}, which {session.problem.best(totals[i], session.rounds)}"
         self._member, self._scaler = session.members[i], state.scaler
+        running = None if session.counts.is_sparse or not isinstance(state.scaler, Running) else state.scaler
+        self.typical = running and running.typical()
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
@@ -142,9 +146,21 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
                 f"A stretch of {longest:,} rounds has only one class: the file seems to be sorted by label, which "
                 "makes online errors meaningless. To shuffle it: --shuffle SEED."
             )
+    trivial = np.array([member.learner.family == "constant" for member in session.members])
+    if at_end and trivial.any():
+        totals, problem = session.totals(), session.problem
+        least = totals[trivial].min()
+        beaten = [names[i] for i in np.flatnonzero(~trivial & (totals >= least)).tolist()]
+        error = f"{problem.error_after(least, rounds):{problem.error_form}}"
+        worst = f"{problem.constant} ({problem.error_title} {error})"
+        if beaten and len(beaten) == np.count_nonzero(~trivial):
+            found["trivial"] = f"No learner is better than {worst}: nothing was learned from the features."
+        elif beaten:
+            found["trivial"] = f"No better than {worst}: {_few(beaten)}."
     uses: dict[int, int] = {}
     for member in session.members if at_end else ():
-        if (budget := member.learner.budget) is not None:
+        # What others combine is not held by themselves.
+        if (budget := member.learner.budget) is not None and member.learner.family == "kernel":
             uses[budget] = max(uses.get(budget, 0), member.count.max_support)
     if unused := sorted(budget for budget, use in uses.items() if use < budget):
         which = "this budget" if len(unused) == 1 else "these budgets"

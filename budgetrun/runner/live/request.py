@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ class Request:
     label: str | None = None
     budgets: tuple[int, ...] = BUDGETS
     algorithms: tuple[str, ...] = ()
+    quick: bool = False
     select: tuple[str, ...] = ()
     gamma: tuple[str, ...] = ("auto",)
     scale: str = "auto"
@@ -132,12 +134,15 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     Raises InputError: an algorithm is not written as ``NAME``, ``NAME(VARIANT)`` or either with ``:KEY=VALUE,...``.
     """
     problem = problem_of(choices.task)
-    algorithms = [_parsed(text) for text in request.algorithms] or defaults(choices.task, choices.n_rows)[0]
-    algorithms, labels = map(list, zip(*(_completed(entry, request, problem) for entry in algorithms), strict=True))
+    entries, always, _ = learners_of(request, choices.task, choices.n_rows)
+    found = [_completed(entry, request, problem) for entry in [*entries, *always]]
+    algorithms, labels, families = map(list, zip(*found, strict=True))
     rules = [_parsed(text, "--select", "rule") for text in request.select]
     for text, rule in zip(request.select, rules, strict=True):
         if rule.keys() & {"of", "label"}:
             raise InputError(f"--select {text}: a rule follows all learners here; write a config for of and label")
+        # Not those that are only there to be compared with.
+        rule |= {"of": labels[: len(entries)], "label": rule["rule"]}
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
         dataset["label_column"] = choices.label_column
@@ -155,7 +160,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "algorithms": algorithms,
         **({"select": rules} if rules else {}),
         **({"metrics": list(request.metrics)} if request.metrics else {}),
-        "report": _report(request, problem, labels, algorithms, [entry["rule"] for entry in rules]),
+        "report": _report(request, problem, labels, families, algorithms, [entry["rule"] for entry in rules]),
     }
     # Names from the data may have line ends, which would end the comment.
     told = [one_line(text) for text in (f"The settings of: budgetrun run {request.source}", *seen)]
@@ -165,13 +170,29 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     )
 
 
-def defaults(task: str, n_rows: int | None) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the entries of the default learners, and the names of those that would hold too many examples."""
-    every = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
-    most = [entry.pop("most_rounds", None) for entry in every]
-    fits = [limit is None or (n_rows is not None and n_rows <= limit) for limit in most]
-    kept = [entry for entry, good in zip(every, fits, strict=True) if good]
-    return kept, [entry["name"] for entry, good in zip(every, fits, strict=True) if not good]
+def learners_of(
+    request: Request, task: str, n_rows: int | None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    """Return the entries of the learners that a request names, or of the default ones; of those in every table; and
+    the names of those that would hold too many examples.
+    """
+    known = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
+    entries, left_out = [_parsed(text) for text in request.algorithms], []
+    if not entries:
+        budget = _middle(request.budgets)
+        entries = [{**entry, "budget": max(2, budget - budget % 2)} for entry in known["first"]]
+        for entry in () if request.quick else known["more"]:
+            most = entry.pop("most_rounds", None)
+            if most is None or (n_rows is not None and n_rows <= most):
+                entries.append(entry)
+            else:
+                left_out.append(entry["name"])
+    named = {entry["name"] for entry in entries}
+    return entries, [entry for entry in known["always"] if entry["name"] not in named], left_out
+
+
+def _middle(budgets: Iterable[int]) -> int:
+    return (found := sorted(budgets))[len(found) // 2]
 
 
 def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dict[str, Any]:
@@ -205,8 +226,8 @@ def _named(text: str) -> str:
     return text if text.islower() else plain.get(text.lower().replace("_", ""), text)
 
 
-def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str]:
-    """Return an entry with the budgets and seeds that its learner takes, and the label that configs give to it."""
+def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str, str]:
+    """Return an entry with the budgets and seeds that its learner takes; its label in configs, and its family."""
     from budgetrun import learners
     from budgetrun.base.registry import parameters
 
@@ -214,24 +235,34 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tup
         learner: Any = learners.find(entry["name"], entry.get("variant"), problem.name)
     except KeyError:
         # The reader of configs says what is wrong with it.
-        return entry, entry["name"]
+        return entry, entry["name"], ""
     wanted = parameters(learner)
     budget = {"budget": list(request.budgets)} if "budget" in wanted else {}
     required = {name for name, one in wanted.items() if one.default is one.empty} - entry.keys()
     seeds = {"seeds": request.seeds} if learner.draws and request.seeds > 1 else {}
     label = f"{entry['name']}({learner.variant})" if learner.variant else entry["name"]
-    return budget | entry | {name: STARTING[name] for name in STARTING if name in required} | seeds, label
+    entry = budget | entry | {name: STARTING[name] for name in STARTING if name in required} | seeds
+    return entry, label, learner.family
 
 
 def _report(
-    request: Request, problem: Problem, labels: list[str], algorithms: list[dict[str, Any]], rules: list[str]
+    request: Request,
+    problem: Problem,
+    labels: list[str],
+    families: list[str],
+    algorithms: list[dict[str, Any]],
+    rules: list[str],
 ) -> dict[str, Any]:
     name = request.title
     with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
+    # Its error, often far above all others, would press them together.
+    constant = [label for label, family in zip(labels, families, strict=True) if family == "constant"]
+    titles = dict.fromkeys(constant, _capitalised(problem.constant.removeprefix("the ")))
+    labels = [label for label in labels if label not in constant]
     listed = [entry["budget"] for entry in algorithms if entry.get("budget") is not None]
     budgets = {budget for one in listed for budget in (one if isinstance(one, list) else [one])}
     # Lines of all budgets would be too many.
-    middle = sorted(budgets)[len(budgets) // 2] if len(budgets) > 1 else None
+    middle = _middle(budgets) if len(budgets) > 1 else None
     shown = f" (B = {middle:,})" if middle else ""
     over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
     numbers, quantity = not problem.of_classes, QUANTITIES[problem.error]
@@ -241,6 +272,8 @@ def _report(
         {"name": f"{name}_error", "title": f"{error} so far{shown}", **over, "lines": [*labels, *rules]},
         {"name": f"{name}_windows", "title": f"{part}{shown}", **over, "lines": [*labels, *rules], "y": windowed},
     ]
+    if request.quick:
+        del figures[1]
     if with_budget and len(budgets) > 1:
         points = [label for label in labels if label not in with_budget]
         lines = {"dataset": name, "lines": [*with_budget, *points]}
@@ -258,7 +291,7 @@ def _report(
     for metric in request.metrics:
         caption = _capitalised(METRICS[metric].in_words)
         tables.append({"name": f"{name}_{metric}", "caption": caption, "quantity": metric})
-    return {"tables": tables, "figures": figures}
+    return {"tables": tables, "figures": figures, "titles": titles}
 
 
 def _capitalised(text: str) -> str:
@@ -298,10 +331,9 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
         except ValueError as error:
             raise InputError(f"{table.where}: --gamma auto: {error}") from None
         said.append(f"gamma: {median:g}, the median heuristic on the first {first.shape[0]:,} rounds.")
-    left_out = [] if request.algorithms else defaults(task, table.n_rows)[1]
     said += [
         f"{name} is left out: it is too slow or too large on a long stream; to include it: --algorithm {name}."
-        for name in left_out
+        for name in learners_of(request, task, table.n_rows)[2]
     ]
     column = table.label_column
     # A config holds no control characters.

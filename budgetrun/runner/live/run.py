@@ -159,7 +159,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
         # The choices may be those for another file.
         return None
     asked = _asked(request)
-    differing = sorted(key for key in asked if asked[key] != state.request.get(key))
+    # Earlier versions had no option --quick.
+    differing = sorted(key for key in asked if asked[key] != state.request.get(key, False))
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
         advice = "use the same ones, take another --name, or start again with --force"
@@ -198,9 +199,16 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
     config = read_config(text, request.folder / CONFIG, lambda problem: _of_option(problem, request))
     specs, n_rounds = _specs(config, table, chosen.median_gamma)
     learners = [(identity.kernel_of(spec), identity.build(spec)) for spec in specs]
+    labels = [spec.label for spec in specs]
     options: dict[str, Any] = {"n_classes": len(table.classes), "tie": config.tie, "dtype": config.dtype}
-    rules = [registry()[spec.rule](**spec.parameters) for spec in config.select]
-    selections = [Selection(rule, copy.deepcopy(learners), **options) for rule in rules]
+    selections = [
+        Selection(
+            registry()[spec.rule](**spec.parameters),
+            copy.deepcopy([learners[i] for i, label in enumerate(labels) if label in spec.of]),
+            **options,
+        )
+        for spec in config.select
+    ]
     return Progressed(
         request=_asked(request),
         config=text,

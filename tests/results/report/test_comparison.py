@@ -14,7 +14,7 @@ from budgetrun.results.store.read import load
 
 STEPS = [0.01, 0.1, 1]
 LOGISTIC = {"name": "logistic", "label": "logistic", "parameters": {"step": STEPS, "inputs": ["standardised"]}}
-BASELINES = [{"name": "larger_class", "label": "larger_class"}, LOGISTIC]
+BASELINES = [{"name": "majority", "label": "majority"}, LOGISTIC]
 BPA = {"name": "bpa", "variant": "nearest", "label": "bpa(nearest)", "parameters": {"C": STEPS}}
 DRIFTS = {"name": "one", "label": "one", "order": "file"}
 KERNELS = [f"gaussian(gamma={gamma})" for gamma in (0.5, 1, 2)]
@@ -26,7 +26,7 @@ def rows(repetitions=20, best=0.1, kernels=KERNELS, prefix=PREFIX, labels=("logi
     found = []
     for r in range(repetitions):
         own = {"repetition": r, **prefix, **others}
-        found.append(run("one", "larger_class", 24, prefix_log_loss=0.6, kernel=KERNELS[1], **own))
+        found.append(run("one", "majority", 24, prefix_log_loss=0.6, kernel=KERNELS[1], **own))
         for i, label in enumerate(labels):
             for value in STEPS:
                 for kernel in kernels if i else KERNELS[1:2]:
@@ -118,12 +118,12 @@ def test_differences_from_the_best_with_intervals_and_holms_p(tmp_path):
     larger = [100 * 2300 / 9000] * 20
     test = ttest_rel(larger, bpa)
     low, high = test.confidence_interval()
-    row = found["larger_class"]
+    row = found["majority"]
     assert [float(row[key]) for key in ("low", "high")] == pytest.approx([low, high], abs=1e-7)
     assert any("paired t-test" in note for note in table.notes)
 
 
-def test_cells_that_are_not_below_the_larger_class_are_marked(tmp_path):
+def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
     found = [row | ({"mistakes": 2500, "online_error": 0.25} if row["label"] == "logistic" else {}) for row in rows()]
     table = table_of(folder_of(tmp_path, found=found))
     (cell,) = [cell for cell in table.cells if cell.place.label == "logistic"]

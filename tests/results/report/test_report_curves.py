@@ -82,7 +82,7 @@ def test_support_size_grows_over_rounds(tmp_path, drawing):
 
 
 def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing):
-    rows = [run("one", "rbp", 20, budget=b) for b in (5, 50)]
+    rows = [run("one", "rbp", 20 + b / 50, budget=b) for b in (5, 50)]
     rows += [run("one", "projectron", 8 + eta, setting={"eta": eta}) for eta in (1, 2)]
     write_figures(plain(tmp_path, ROUNDS | {"point": None, "log_x": True}, rows=rows))
     names = ["rbp [B = 5]", "rbp [B = 50]", "projectron [eta=1]", "projectron [eta=2]"]

@@ -302,7 +302,8 @@ def test_figures_place_own_budgets(tmp_path):
     folder = folder_of(tmp_path, report={"figures": figures})
     assert len(write_figures(folder)) == 4
     page = written_file(folder, "report.html")
-    assert "rbp: 10.50% at B = 60." in page
+    # Equal points are drawn once.
+    assert "rbp, cks: 10.50% at B = 60." in page
     assert "projectron: a curve through 2 settings, eta=0.1 to eta=0.9." in page
     # Learners of one budget a dataset ask for no figure of their own.
     assert not write_figures(folder_of(tmp_path / "more"))

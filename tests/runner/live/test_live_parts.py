@@ -84,12 +84,15 @@ def choices(task="binary", n_rows=1000):
     return Choices(task, "none", (0.5,), None, "last", n_rows)
 
 
-def test_the_perceptron_is_only_for_short_streams():
-    assert "{name: perceptron}" in config_text(Request("a.csv"), choices(), [])
-    assert "{name: perceptron}" not in config_text(Request("a.csv"), choices(n_rows=10**6), [])
-    assert "{name: perceptron}" not in config_text(Request("-"), choices(n_rows=None), [])
-    asked = Request("-", algorithms=("perceptron",))
-    assert "{name: perceptron}" in config_text(asked, choices(n_rows=None), [])
+def test_krls_is_only_for_short_streams():
+    for source, n_rows, asked, there in (
+        ("a.csv", 1000, (), True),
+        ("a.csv", 10**6, (), False),
+        ("-", None, (), False),
+        ("-", None, ("krls",), True),
+    ):
+        text = config_text(Request(source, algorithms=asked), choices("regression", n_rows), [])
+        assert ("name: krls" in text) == there
 
 
 @pytest.mark.parametrize(

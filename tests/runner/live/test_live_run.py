@@ -88,7 +88,60 @@ def test_the_config_that_it_writes_gives_the_same_runs(options):
     assert run_module.run(request(**options)) == 0
     own = rows("results/s")
     assert swept("s") == own
-    assert len(own) == (1 + 1 + 2 + 4 + 2 + 2) * len(options.get("gamma", ("auto",)))
+    # With logistic and majority, which are in every table.
+    assert len(own) == (1 + 1 + 2 + 4 + 2 + 2 + 2) * len(options.get("gamma", ("auto",)))
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_the_best_learner_stands_beside_a_trivial_prediction(task, capsys):
+    table = pd.read_csv("s.csv")
+    if task == "multiclass":
+        table["label"] = np.where(table["color"] == "red", "red", table["label"])
+    if task == "regression":
+        table["label"] = np.sin(table["a"]) + table["b"] / 10
+    table.to_csv("t.csv", index=False)
+    with pytest.raises(SystemExit):
+        cli.main(["run", "t.csv", "--quick", "--budget", "9,51,100", "--label", "label", "--task", task])
+    folder, labels = Path("results/t"), table["label"].to_numpy()
+    runs = pd.read_csv(folder / "runs.csv").set_index(pd.read_csv(folder / "runs.csv")["label"].str.partition("(")[0])
+    linear, trivial = ("least_squares", "mean") if task == "regression" else ("logistic", "majority")
+    assert set(runs.index) == {"auto", linear, trivial}
+    assert runs.loc["auto", "budget"] == 50
+    if task == "regression":
+        means = np.array([labels[:t].mean() if t else 0.0 for t in range(len(labels))])
+        assert runs.loc["mean", "rmse"] == pytest.approx(np.sqrt(np.mean((labels - means) ** 2)), rel=1e-12)
+        said = "Auto has an RMSE of {:#.4g}; the mean {:#.4g}; least squares {:#.4g}.".format(
+            *runs.loc[["auto", trivial, linear], "rmse"]
+        )
+    else:
+        # A tie is a mistake.
+        counts = [{c: (labels[:t] == c).sum() for c in set(labels)} for t in range(len(labels))]
+        ahead = [max(n for c, n in own.items() if c != y) for own, y in zip(counts, labels, strict=True)]
+        assert runs.loc["majority", "mistakes"] == sum(
+            n >= own[y] for n, own, y in zip(ahead, counts, labels, strict=True)
+        )
+        larger = "larger" if task == "binary" else "largest"
+        said = f"Auto errs {{:.2f}}%; the {larger} class {{:.2f}}%; logistic regression{{}} {{:.2f}}%.".format(
+            *(100 * runs.loc[["auto", trivial], "online_error"]),
+            "" if task == "binary" else ", one-vs-rest",
+            100 * runs.loc[linear, "online_error"],
+        )
+    assert capsys.readouterr().out.splitlines()[-1] == said
+    first_screen = (folder / "report.html").read_text().partition("<nav")[0]
+    assert first_screen.index(said) < first_screen.index("The label is column 6") < first_screen.index("Scale: running")
+    assert swept("t") == rows("results/t")
+
+
+def test_what_is_no_better_than_a_trivial_prediction_is_said(capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
+    frame.assign(y=100 + rng.normal(size=300)).to_csv("noise.csv", index=False)
+    given = {"source": "noise.csv", "label": "y", "task": "regression", "budgets": (5,)}
+    run_module.run(request(**given, algorithms=("klms",)))
+    assert "warning: No learner is better than the mean (RMSE 5." in capsys.readouterr().err
+    frame.assign(y=np.where(frame["a"] > -1, "yes", "no")).to_csv("noise.csv", index=False)
+    run_module.run(request("noise.csv", budgets=(5,), algorithms=("remove_oldest",), force=True))
+    assert "warning: No better than the larger class (online error 18.33%): remove_oldest" in capsys.readouterr().err
 
 
 def test_an_interrupted_run_continues(monkeypatch, capsys):
@@ -308,7 +361,8 @@ def test_several_classes_with_any_learner(monkeypatch):
     given = {"source": "three.csv", "algorithms": algorithms}
     assert run_module.run(request(**given)) == 0
     labels = ["perceptron", "perceptron(one_vs_rest)", "forgetron(self_tuned_one_vs_rest)", "ahpatron(one_vs_rest)"]
-    assert {row[1] for row in rows("results/three")} == {*labels, "linear_perceptron(one_vs_rest)"}
+    labels += ["linear_perceptron(one_vs_rest)", "logistic(one_vs_rest)", "majority(one_vs_rest)"]
+    assert {row[1] for row in rows("results/three")} == set(labels)
     assert swept("three") == rows("results/three")
     # It continues from a file, too.
     stopped_after(monkeypatch, 300, signal.SIGINT)
@@ -375,7 +429,7 @@ def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
     assert figures == {"prices_error", "prices_windows", "prices_budget"}
     # The default learners, and the curves from which the errors of each part are drawn.
     runs = pd.read_csv(folder / "runs.csv")
-    assert set(runs["label"]) == {"klms", "norma", "krls", "fogd"}
+    assert set(runs["label"]) == {"auto", "krls", "fogd", "least_squares", "mean"}
     rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
     assert rounds[-1] == 500
     np.testing.assert_allclose(np.sqrt(squares[:, -1] / 500), runs["rmse"], rtol=1e-12)
@@ -397,7 +451,7 @@ def test_numbers_in_files_without_columns_and_in_pipes(numbers, monkeypatch, suf
     assert run_module.run(request("-" if suffix == "pipe" else f"n.{suffix}", name="n", **given)) == 0
     learner = find("klms", task="regression")(budget=30, step=0.5)
     scores = Group(Gaussian(gamma=1), [learner]).feed(X, numbers[None])[0]
-    (rmse,) = errors_of("results/n")["rmse"]
+    (rmse,) = errors_of("results/n").query("label == 'klms'")["rmse"]
     assert rmse == pytest.approx(np.sqrt(np.mean((scores - numbers) ** 2)), rel=1e-12)
 
 

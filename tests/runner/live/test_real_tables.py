@@ -101,6 +101,7 @@ def test_one_table_gives_one_result(made, label, options, tmp_path, monkeypatch)
     assert found[0] == found[1]
     assert predictions[0] == predictions[1]
     rows, settings, kernel = found[0]
+    rows = [row for row in rows if row["label"] in ("rbp", "klms")]
     mistakes, learned = through_python(frame, label, options, settings, kernel["gamma"])
     if mistakes is not None:
         assert mistakes == int(rows[0]["mistakes"])

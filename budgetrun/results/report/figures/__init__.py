@@ -9,6 +9,7 @@ import math
 import textwrap
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -68,7 +69,8 @@ class Series:
     band_alpha: float = BAND_ALPHA
     band_label: str = ""
     bars: dict[str, Any] | None = None  # ``xerr`` and ``yerr`` of error bars, None where none has a length
-    level: float | None = None  # the height of a horizontal line
+    level: float | None = None  # the height of a horizontal line, whose label is at its end
+    label_above: bool = True
     published: list[tuple[float, float]] = field(default_factory=list)  # the x and y of hollow marks
     style: dict[str, Any] = field(default_factory=dict)  # changes its look
     swept: list[Setting] = field(default_factory=list)  # the settings that a curve goes through
@@ -82,7 +84,10 @@ class Series:
             shaded: Any = {"color": look.colour, "alpha": self.band_alpha, "linewidth": 0, "zorder": 1.5}
             axes.fill_between(*self.band, label=self.band_label or None, **shaded)
         if self.level is not None:
-            axes.axhline(self.level, color=look.colour, linestyle=":", label=label, zorder=2)
+            axes.axhline(self.level, color=look.colour, linestyle=":", zorder=2)
+            at: Any = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "ha": "right"}
+            above: Any = {"xytext": (-2, 2), "va": "bottom"} if self.label_above else {"xytext": (-2, -3), "va": "top"}
+            axes.annotate(self.name, (1, self.level), color=look.colour, fontsize=9.5, **at, **above)
         for i, (xs, ys) in enumerate(self.curves):
             if self.bars is not None:
                 axes.errorbar(xs, ys, label=label, **self.bars, **BARS, **line)
@@ -221,6 +226,14 @@ class Panel(ABC):
         return self.y.noun[0].upper() + self.y.noun[1:]
 
 
+def alike(curves: Iterable[tuple[str, Hashable]]) -> dict[str, list[str]]:
+    """Return the names of equal curves together, under one name for all of them: one line stands for these."""
+    found: dict[Hashable, list[str]] = {}
+    for name, curve in curves:
+        found.setdefault(curve, []).append(name)
+    return {listed(names): names for names in found.values()}
+
+
 def series_name(label: str, *parts: str) -> str:
     """Return ``fogd [eta=0.1]``, or the label alone where it has only one line."""
     details = ", ".join(filter(None, parts))
@@ -344,6 +357,8 @@ def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:
     from matplotlib.lines import Line2D
 
     handles, labels = axes.get_legend_handles_labels()
+    if not handles:
+        return
     if panel.has_published:
         handles.append(Line2D([], [], marker="s", color="#444444", **HOLLOW))
         labels.append("hollow: published")

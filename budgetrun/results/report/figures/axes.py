@@ -13,7 +13,7 @@ from budgetrun.base.problem import METRICS_IN_CURVES, SQUARED_ERROR
 from budgetrun.config.quantities import RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WINDOWED_RMSE
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
-from budgetrun.results.report.figures import Panel, Points, Series, rounded, series_name
+from budgetrun.results.report.figures import Panel, Points, Series, alike, rounded, series_name
 from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Measured, Place, with_budgets
 from budgetrun.results.store.optimum import ROUNDING
 from budgetrun.results.store.read import NO_SETTING, Setting, listed
@@ -56,19 +56,26 @@ class RoundsPanel(Panel):
         one = self.spec.budget
         for label in self.shown:
             own = self.places(label)
-            places = [p for p in own if one is None or p.budget == NO_BUDGET or self.measured[p].budget == one]
+            alone = one is None or len({place.budget for place in own}) == 1
+            places = [p for p in own if alone or p.budget == NO_BUDGET or self.measured[p].budget == one]
             several = len({place.budget for place in places}) > 1
             lines |= {
                 series_name(self.results.title(label), p.setting.text, p.budget.title() if several else ""): p
                 for p in places
             }
             self.missing += [] if places else [self.results.title(label)]
-        self.names = {"lines": list(lines), "band": [], "point": []}
         groups = {Place.of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]
         missing = self.numbers.curves.missing(ids)
         self.problem = self.lacks(missing, len(ids), "curves over the rounds")
-        self.curves = [] if missing else [self._curve(groups[place]) for place in lines.values()]
+        if not missing:
+            curves = {name: self._curve(groups[place]) for name, place in lines.items()}
+            same = alike((name, curve.mean.tobytes()) for name, curve in curves.items())
+            lines = {name: lines[own[0]] for name, own in same.items()}
+            self.curves = [curves[own[0]] for own in same.values()]
+        else:
+            self.curves = []
+        self.names = {"lines": list(lines), "band": [], "point": []}
         self.last = max((float(curve.rounds[-1]) for curve in self.curves), default=1.0)
         # The rounds from which on errors decide on the frame, and from which on curves are drawn.
         self.start = (LOG_START if self.log_x else LINEAR_START) * self.last
@@ -238,6 +245,17 @@ class BudgetPanel(Panel):
                 self.levels.append(Series(name, [m], [self.value(m.mean)], level=m.mean))
             else:
                 self.missing.append(name)
+        plain = {one.name: one for one in self.lines if not (one.published or one.band)}
+        same = alike((name, (tuple(one.curves[0][0]), tuple(one.curves[0][1]))) for name, one in plain.items())
+        joint = {one: name for name, own in same.items() for one in own}
+        later = {name for own in same.values() for name in own[1:]}
+        self.lines = [one for one in self.lines if one.name not in later]
+        for one in self.lines:
+            one.name = joint.get(one.name, one.name)
+        self.names["lines"] = list(dict.fromkeys(joint.get(name, name) for name in self.names["lines"]))
+        if self.levels:
+            # Of two that are near each other, the names are apart.
+            min(self.levels, key=lambda one: one.level or 0.0).label_above = len(self.levels) == 1
         for one in self.lines:
             # Many overlapping bands would darken what they share.
             one.band_alpha = BAND_ALPHA if one.band_label else min(BAND_ALPHA, 0.5 / len(self.lines))
