@@ -857,27 +857,6 @@ class KRLS(BudgetRegressor):
         missing: Literal["fill", "refuse"] = "fill",
     ) -> None: ...
 
-class LargerClass(BudgetClassifier):
-    """Predict the class that had more examples so far: f is the sum of the labels, whatever the example."""
-
-    def __init__(
-        self,
-        *,
-        kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
-        gamma: float | Literal["auto", "scale"] | None = "auto",
-        sigma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        products: Literal["blas"] | None = None,
-        n_tasks: int | None = None,
-        b: float = 1.0,
-        base: Literal["gaussian", "polynomial", "linear"] = "gaussian",
-        tie: Literal["mistake", "positive"] = "mistake",
-        dtype: Literal["float64", "float32"] = "float64",
-        missing: Literal["fill", "refuse"] = "fill",
-        probabilities: bool = False,
-    ) -> None: ...
-
 class LeastSquares(BudgetRegressor):
     """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
 
