@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from budgetrun import engine
+from budgetrun.base.errors import InputError
 from budgetrun.config import kinds
 from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
 from budgetrun.data import STREAM_REVISION, StreamInfo
@@ -30,10 +31,16 @@ _OWN_KEYS = {"label_column", "missing"}
 
 
 def algorithm_of(spec: RunSpec) -> type[Any]:
-    """Return the class of a run's algorithm: that of a learner, or one of the run's kind, if a plug-in provides it."""
+    """Return the class of a run's algorithm: that of a learner, or one of the run's kind, if a plug-in provides it.
+
+    Raises InputError: there is none, as in results of another version.
+    """
     if spec.kind:
         kinds.find(spec.kind)
-    found: type[Any] = kinds.class_of(spec.name, spec.variant, spec.task)
+    try:
+        found: type[Any] = kinds.class_of(spec.name, spec.variant, spec.task)
+    except KeyError:
+        raise InputError(f"{spec.label}: this version has no {spec.name!r}  (budgetrun list algorithms)") from None
     return found
 
 

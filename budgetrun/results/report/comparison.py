@@ -13,7 +13,6 @@ import pandas as pd
 from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config.quantities import Quantity
 from budgetrun.config.schema import TableSpec
-from budgetrun.learners import find
 from budgetrun.results.report.layout import Cell, Table
 from budgetrun.results.report.numbers import PLACE, STREAM, Place, with_budgets
 from budgetrun.results.report.selection import Candidate
@@ -26,7 +25,7 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
     """Return a sentence on the rules that a table breaks; empty if there are none."""
     config, runs = results.config, results.runs
     own = [one for label, one in results.algorithms.items() if spec.columns is None or label in spec.columns]
-    families = {one.label: _family(results, one.label) for one in own}
+    families = {one.label: results.families[one.label] for one in own}
     scaled = [families[one.label] == "linear" and "inputs" in one.parameters for one in own]
     repetitions = int(runs.groupby("dataset")["repetition"].nunique().min())
     limits = sorted({one.n_examples for one in config.datasets if one.n_examples})
@@ -126,22 +125,13 @@ def marks(table: Table, results: Results) -> dict[Place, str]:
     """Return * for the best cells of rows, and those not worse at 5%; and ‡ for those not below the larger class."""
     found: dict[Place, str] = {}
     for cells, best, _ in _rows(table):
-        floor = [c.measured.mean for c in cells if c.measured and _family(results, c.place.label) == "constant"]
+        floor = [c.measured.mean for c in cells if c.measured and results.families.get(c.place.label) == "constant"]
         for cell in cells:
             assert cell.measured
             alike = cell is best or (cell.key in table.paired and table.paired[cell.key].p_holm >= LEVEL)
-            above = floor and cell.measured.mean >= floor[0] and _family(results, cell.place.label) != "constant"
+            above = floor and cell.measured.mean >= floor[0] and results.families.get(cell.place.label) != "constant"
             found[cell.key] = "*" * alike + "‡" * bool(above)
     return found
-
-
-def _family(results: Results, label: str) -> str:
-    """Return the family of a learner; empty for a rule of selection, and for what is no online learner."""
-    spec = results.algorithms.get(label)
-    if spec is None:
-        return ""
-    family: str = find(spec.name, spec.variant, results.config.problem.name).family
-    return family
 
 
 def _rows(table: Table) -> Iterator[tuple[list[Cell], Cell, list[Cell]]]:

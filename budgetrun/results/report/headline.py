@@ -1,9 +1,6 @@
 """The first line of a page: the best learner of each family beside a prediction that does not look at the examples."""
 
-from contextlib import suppress
-
 from budgetrun.config.quantities import QUANTITIES
-from budgetrun.learners import find
 from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.read import Results
 
@@ -13,11 +10,7 @@ def headline(results: Results) -> str:
     problem, known = results.config.problem, results.algorithms
     if results.of_batch or len(results.datasets) != 1:
         return ""
-    families = dict.fromkeys(known, "")
-    for label, spec in known.items():
-        # There is none of a learner of another version.
-        with suppress(KeyError):
-            families[label] = find(spec.name, spec.variant, problem.name).family
+    families = results.families
     if "constant" not in families.values():
         return ""
     measured, quantity = measure(results, QUANTITIES[problem.error]), QUANTITIES[problem.error]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from budgetrun import learners
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
 from budgetrun.config.report import report_of
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
@@ -123,6 +124,13 @@ class Results:
     def algorithms(self) -> dict[str, AlgorithmSpec]:
         """The config's algorithms, by label."""
         return {spec.label: spec for spec in self.config.algorithms}
+
+    @cached_property
+    def families(self) -> dict[str, str]:
+        """The families of the learners, by label; empty for what is no learner, or none of this version."""
+        task = self.config.problem.name
+        found = {label: learners.for_task(task).get(spec.name, {}) for label, spec in self.algorithms.items()}
+        return {label: next(iter(variants.values())).family if variants else "" for label, variants in found.items()}
 
     def title(self, label: str) -> str:
         """Return the title of a dataset or an algorithm, given by its label."""

@@ -209,8 +209,8 @@ class Store:
         # With the keys that this version adds; unchanged if this version cannot read it.
         with suppress(ValueError):
             before = Config.from_resolved(before).resolved()
-        # These keys say how results are shown; they may change.
-        shown = {"source", "description", "report"}
+        # These keys say how results are shown, and what other folders hold; they may change.
+        shown = {"source", "description", "report", "profiles"}
         differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
         if differing:
             raise InputError(
