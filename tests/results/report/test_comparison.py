@@ -66,7 +66,7 @@ def test_a_table_that_breaks_no_rule_says_nothing(tmp_path):
 
 @pytest.mark.parametrize(("text", "given"), [
     ("1 (without the larger class)", {"algorithms": [LOGISTIC, BPA]}),
-    ("1 (without a linear learner)", {"algorithms": [BASELINES[0], BPA]}),
+    ("1 (without a linear learner of scaled inputs)", {"algorithms": [BASELINES[0], BPA]}),
     ("2 (settings are chosen in hindsight)", {"by": "online_error"}),
     ("2 (settings are chosen by mistakes, not by a loss)", {"metrics": [], "found": by_mistakes()}),
     ("2 (settings are chosen on few examples of a class)", {"found": rows(prefix=PREFIX | {"prefix_examples": 5000})}),
