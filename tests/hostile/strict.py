@@ -41,7 +41,7 @@ def csv(files):
             if separator == b" ":
                 return [field.strip(b'"') for field in line.split(b" ") if field]
             found = next(csv_module.reader([line.decode()], delimiter=separator.decode(), skipinitialspace=True))
-            return [field.strip(" ").encode() for field in found]
+            return [field.strip(" \t").encode() for field in found]
 
         try:
             table = [[number(field) for field in fields(line)] for line in lines]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError, one_line, printable
 from budgetrun.data.cards import Label
 from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
 from budgetrun.data.tables.written import DAYS, MARKS, form_of
@@ -75,7 +75,7 @@ class Column:
         return self.kind in ("category", "boolean") or bool(self.form) or (self.kind == "label" and not self.numeric)
 
     def __str__(self) -> str:
-        return f"column {self.position} ({self.name})" if self.named else f"column {self.position}"
+        return f"column {self.position} ({one_line(self.name)})" if self.named else f"column {self.position}"
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _counts(values: Sequence[Any]) -> bool:
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
         return False
-    return numbers[0].is_integer() and numbers == [numbers[0] + k for k in range(len(numbers))]
+    return bool(numbers) and numbers[0].is_integer() and numbers == [numbers[0] + k for k in range(len(numbers))]
 
 
 def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: str) -> Column:

@@ -20,6 +20,7 @@ from faults import message
 from pyarrow import feather, ipc, parquet
 
 from budgetrun.data.dataset import load_own
+from budgetrun.data.formats import csv
 from budgetrun.data.tables import open_table
 from budgetrun.kernels import Gaussian, Polynomial
 
@@ -201,6 +202,18 @@ def test_json_lines_that_no_column_holds_are_refused(line, told):
 def test_measured_numbers_beside_categories_may_be_many(tmp_path):
     (tmp_path / "s.csv").write_text("y,c\n" + "".join(f"{i}.5,{'uvw'[i % 3]}\n" for i in range(1001)))
     assert load_own(tmp_path / "s.csv", "dataset 'own'").n_examples == 1001
+
+
+def test_a_header_that_is_longer_than_all_rows_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("y,,a,b\n1,0.5,-2\n-1,1e-3,.5\n")
+    told = "3 columns where the header has 4; all rows have the same length"
+    assert message(lambda: list(open_table(path).chunks())) == f"{path}:2:4: {told}"
+
+
+def test_a_column_with_a_tab_in_its_name_is_named_in_one_line():
+    told = message(csv.parse_table, b"y;a\tb\n1;u\n-1;x\n", "the data")
+    assert told == r"the data: column 2 (a\tb) does not hold numbers"
 
 
 def test_two_columns_of_one_name_are_refused_where_names_find_them(tmp_path):
