@@ -79,16 +79,6 @@ class Inputs(FeatureMap):
         return np.append(w, np.zeros(n_features))[:n_features]
 
 
-class Constant(FeatureMap):
-    """z(x) = 1, so that f is a number."""
-
-    def of(self, X: Rows) -> np.ndarray:
-        return np.ones((X.shape[0], 1))
-
-    def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
-        return w
-
-
 class RandomFeatures(FeatureMap):
     """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
 

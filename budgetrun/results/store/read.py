@@ -128,9 +128,11 @@ class Results:
     @cached_property
     def families(self) -> dict[str, str]:
         """The families of the learners, by label; empty for what is no learner, or none of this version."""
-        task = self.config.problem.name
-        found = {label: learners.for_task(task).get(spec.name, {}) for label, spec in self.algorithms.items()}
-        return {label: next(iter(variants.values())).family if variants else "" for label, variants in found.items()}
+        known = learners.for_task(self.config.problem.name)
+        return {
+            label: next((one.family for one in known.get(spec.name, {}).values()), "")
+            for label, spec in self.algorithms.items()
+        }
 
     def title(self, label: str) -> str:
         """Return the title of a dataset or an algorithm, given by its label."""
