@@ -202,7 +202,7 @@ class Comparison:
 
     def text(self, width: float = math.inf) -> str:
         """Return the tables, the remarks and the summary for a terminal."""
-        parts = [*(text(grid, width) for grid in self.grids(is_short=True)), "\n".join(self.remarks)]
+        parts = [*(text(grid, width).strip("\n") for grid in self.grids(is_short=True)), "\n".join(self.remarks)]
         return "\n\n".join([*parts, "\n".join([*self.absent, self.summary])])
 
     def json(self) -> str:
