@@ -12,7 +12,7 @@ import pandas as pd
 
 from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config.quantities import Quantity
-from budgetrun.config.schema import TableSpec
+from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Table
 from budgetrun.results.report.numbers import PLACE, STREAM, Place, with_budgets
@@ -49,7 +49,9 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
         "3 (one kernel per data set)": runs.groupby("dataset")["kernel"].nunique().max() == 1,
         f"3 ({sizes[0]} to {sizes[-1]} settings per learner)": len(sizes) > 1,
         f"3 ({at_end:,} of {n_chosen:,} chosen values are an end of their grid)": at_end > 0,
-        "4 (budgets count examples, not bytes)": any(one.budget for one in own),
+        "4 (budgets count examples, not bytes)": any(
+            one.budget and not isinstance(one.budget, MemoryBudget) for one in own
+        ),
         f"5 ({repetitions} permutation{'s' * (repetitions > 1)}, not {PERMUTATIONS})": repetitions < PERMUTATIONS,
         "6 (without tests)": repetitions < 2,
         f"7 (the first {' to '.join(f'{n:,}' for n in limits[:: max(1, len(limits) - 1)])} rounds)": limits,
