@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,7 +128,7 @@ class Comparison:
             found += f"; {n_beyond:,} worse than {self.contenders[0]} by more than {self.tolerance:g}%"
         return found + "."
 
-    @cached_property
+    @property
     def remarks(self) -> list[str]:
         """What the numbers mean."""
         name, effect = {
@@ -167,12 +166,8 @@ class Comparison:
         unit = self.quantity.difference_unit.strip()
         # Of two, the second one names its column.
         columns = [*heads, *(["compared"] if several else []), "streams", self.contenders[0]]
-        columns += [
-            "mean" if several else self.contenders[1],
-            f"difference ({unit})" if unit else "difference",
-            "95% interval",
-            "percent",
-        ]
+        difference = f"difference ({unit})" if unit else "difference"
+        columns += ["mean" if several else self.contenders[1], difference, "95% interval", "percent"]
         columns += ["p", "p (Holm)", "effect", ""]
         title = "Pairs that differ" if is_short else "By stream"
         found = [Grid(columns, rows, title, {*range(len(heads) + several), len(columns) - 1})] if rows else []
@@ -186,9 +181,8 @@ class Comparison:
         for one in shown:
             named = _named(one.unit, heads)
             tested = [f"{one.friedman.chi2:.2f}", _p(one.friedman.p), f"{one.friedman.f:.2f}"]
-            ranks.append(
-                [*named, f"{one.n}", *map("{:.3f}".format, one.ranks), *tested, f"{one.friedman.distance:.2f}"]
-            )
+            numbers = [f"{one.n}", *map("{:.3f}".format, one.ranks), *tested, f"{one.friedman.distance:.2f}"]
+            ranks.append([*named, *numbers])
             for (first, second, test), p in zip(one.pairs, one.p_holm, strict=True):
                 own = [f"{second} - {first}", f"{one.n}", _signed(self.quantity.write, test.mean)]
                 pairs.append([*named, *own, _p(test.p), _p(p), _effect(test.effect)])
@@ -207,28 +201,16 @@ class Comparison:
 
     def json(self) -> str:
         """Return all numbers as JSON; null for what is not known."""
-        found = {
-            "contenders": self.contenders,
-            "quantity": self.quantity.name,
-            "unit": self.quantity.unit,
-            "test": self.test,
-            "tolerance_percent": self.tolerance,
-            "failed": self.failed,
-            "differences": [_flat(one) for one in self.differences],
-            "over_data_sets": [_flat(one) for one in self.overall],
-            "absent": self.absent,
-            "notes": self.notes,
-        }
-        return json.dumps(found, indent=1) + "\n"
+        told = {"quantity": self.quantity.name, "unit": self.quantity.unit, "failed": self.failed}
+        return json.dumps(_flat(vars(self) | told), indent=1) + "\n"
 
     def html(self) -> str:
         """Return a page that loads nothing, with a critical-difference diagram of three or more contenders."""
         diagrams = []
         for one in self.overall if len(self.contenders) >= _LEAST else ():
             drawn = io.StringIO()
-            diagram(self.contenders, one.ranks, one.friedman.distance).savefig(
-                drawn, format="svg", metadata={"Date": None}
-            )
+            figure = diagram(self.contenders, one.ranks, one.friedman.distance)
+            figure.savefig(drawn, format="svg", metadata={"Date": None})
             diagrams.append(Markup(drawn.getvalue()[drawn.getvalue().index("<svg") :]))
         title = "Comparison of " + ", ".join(self.contenders)
         return template("compare.html.jinja").render(title=title, found=self, diagrams=diagrams)
@@ -285,16 +267,8 @@ def compare(
     overall = [replace(one, p_holm=[next(over) for _ in one.pairs]) for one in overall]
     more = sum(unit not in first.values for one in others for unit in one.values)
     notes += [f"Left out: {counted(more, 'unit')} that {first.name} does not have."] if more else []
-    return Comparison(
-        [one.name for one in contenders],
-        shown,
-        test,
-        tolerance,
-        differences,
-        overall,
-        absent,
-        list(dict.fromkeys(notes)),
-    )
+    names = [one.name for one in contenders]
+    return Comparison(names, shown, test, tolerance, differences, overall, absent, list(dict.fromkeys(notes)))
 
 
 # Reading.
@@ -393,6 +367,9 @@ def _rounds(results: Results, dataset: str) -> dict[str, Any]:
     found["revision of streams"] = next(
         (one for one in results.manifest.get("revisions", ()) if re.fullmatch(r"stream \d+", one)), None
     )
+    if "rest_error" in results.runs:
+        early = results.runs.loc[results.runs["dataset"] == dataset, "prefix_examples"]
+        found["number of first rounds"] = sorted(set(early.astype(int)))
     if spec.order == "file" and not spec.balanced and not spec.noise:
         return found | {"name": ""}
     return found | {"seed": results.config.seed}

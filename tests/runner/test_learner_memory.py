@@ -103,7 +103,7 @@ def test_a_sweep_over_sizes_and_its_tables(tmp_path, monkeypatch, capsys):
     assert [row.header for row in block.rows] == ["8 KB", "16 KB"]
     paths = report.write()
     (table,) = [path for path in paths if path.name == "online_error.csv"]
-    assert {row["learner_memory"] for row in csv.DictReader(table.read_text().splitlines())} == {"", "8000", "16000"}
+    assert {row["learner_memory"] for row in csv.DictReader(table.read_text().splitlines())} == {"8000", "16000"}
 
 
 def test_run_ids_of_budgets_do_not_depend_on_it(tmp_path):

@@ -220,3 +220,14 @@ def test_the_command_on_a_sweep_and_its_rerun(tmp_path, monkeypatch, capsys):
     }.items():
         code, _, error = sweeping.run(capsys, "compare", *wrong)
         assert (code, error.startswith(said)) == (2, True)
+
+
+def test_the_first_tenths_are_the_same_rounds(tmp_path):
+    def folder(name, n):
+        own = {"prefix_examples": n, "prefix_mistakes": 10}
+        rows = [run("one", "norma", 20, repetition=r, setting={"eta": eta}, **own) for r in range(3) for eta in (1, 2)]
+        algorithms = [{"name": "norma", "label": "norma", "parameters": {"eta": [1, 2]}}]
+        return with_data(build(tmp_path / name, rows, algorithms=algorithms))
+
+    a, b = folder("a", 1000), folder("b", 2000)
+    assert "number of first rounds is [1000] and [2000]" in refused(f"{a}:norma", f"{b}:norma")
