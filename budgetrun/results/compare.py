@@ -60,7 +60,6 @@ class Contender:
 
     name: str
     results: Results
-    label: str
     values: dict[Unit, pd.Series[float]]
 
 
@@ -241,7 +240,7 @@ def compare(
         shown = {ONLINE_ERROR: REST_ERROR, RMSE: REST_RMSE}.get(shown, shown)
         found = [(_chosen(results, label, notes), label, budget) for results, label, budget in found]
     contenders = [
-        Contender(name, results, label, _values(name, results, label, budget, shown))
+        Contender(name, results, _values(name, results, label, budget, shown))
         for name, (results, label, budget) in zip(_names(given, found), found, strict=True)
     ]
     # Data sets are called as in the first.
