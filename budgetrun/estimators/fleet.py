@@ -420,8 +420,8 @@ class Fleet:
             what = counted(len(keys), "new key")
             raise InputError(
                 f"memory: {what} with a floor of {counted(self.floor, 'example')} would take {need:,} bytes, and "
-                f"beside the floors of {counted(len(self), 'key')} only {free:,} of {self.memory:,} bytes are free; the "
-                f"least memory that would do is {self.memory + need - free:,}"
+                f"beside the floors of {counted(len(self), 'key')} only {free:,} of {self.memory:,} bytes are free; "
+                f"the least memory that would do is {self.memory + need - free:,}"
             )
         if self._memory is None:
             self._begin(n_features, len(keys))
