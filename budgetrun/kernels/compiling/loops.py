@@ -306,6 +306,55 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
     return total, absolute
 
 
+def values_at(kernel, rows, places, x):
+    out, formula, numbers = np.empty(len(places)), kernel.formula, kernel.numbers
+    for i in range(len(places)):
+        row, s = rows[places[i]], 0.0
+        for j in range(len(x)):
+            a, b = float(row[j]), float(x[j])
+            s += (a - b) * (a - b) if kernel.of_distance else a * b
+        out[i] = formula(s, *numbers)
+    return out
+
+
+def sum_at(weights, slots, values):
+    total = absolute = 0.0
+    for i in range(len(slots)):
+        term = weights[slots[i]] * values[i]
+        total += term
+        absolute += abs(term)
+    return total, absolute
+
+
+def add_at(values, places, factor, more):
+    for i in range(len(places)):
+        values[places[i]] += factor * more[i]
+
+
+def scale_at(values, places, factor):
+    for i in range(len(places)):
+        values[places[i]] *= factor
+
+
+def touch(memory: Any, learners: Any) -> None:
+    """Read one entry of each learner after the other, so that the processor waits for all of these at once."""
+    n = len(learners)
+    slots, left, most = np.empty(n, np.int64), np.empty(n, np.int64), 0
+    for i in range(n):
+        j = learners[i]
+        slots[i], left[i] = memory.first[j], memory.sizes[j]
+        most = max(most, left[i])
+    total = 0.0
+    for step in range(most):
+        for i in range(n):
+            if step < left[i]:
+                slot = slots[i]
+                total += memory.weights[slot] + memory.rows[slot, 0]
+                slots[i] = memory.after[slot]
+    # What nobody reads would not be computed.
+    memory.counts[-1] = total != 0
+
+
 # Of the ``slots`` that these functions are given, a tile needs the first ``counts[tile]``; only those are filled.
 
 

@@ -1,0 +1,44 @@
+"""The inner loops of shared memory, in numpy; compiled code calls others in their place, with the same bits."""
+
+from typing import Any
+
+import numpy as np
+
+from budgetrun.kernels.compiling import compiled_as
+
+
+@compiled_as("values_at")
+def values_at(kernel: Any, rows: np.ndarray, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the kernel values of the rows in some places with an example.
+
+    Inner products and distances are sums in float64, in the order of the features.
+    """
+    given, example = rows[places].astype(np.float64), x.astype(np.float64)
+    terms = np.square(given - example) if kernel.of_distance else given * example
+    sums = np.add.accumulate(terms, axis=1)[:, -1] if terms.size else np.zeros(len(places))
+    values: np.ndarray = kernel.formula(sums, *kernel.numbers)
+    return values
+
+
+@compiled_as("sum_at")
+def sum_at(weights: np.ndarray, slots: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return the sums of ``weights[slots] * values`` and of their absolute values, added in this order."""
+    terms = weights[slots] * values
+    return (float(np.cumsum(terms)[-1]), float(np.cumsum(np.abs(terms))[-1])) if len(terms) else (0.0, 0.0)
+
+
+@compiled_as("add_at")
+def add_at(values: np.ndarray, places: np.ndarray, factor: float, more: np.ndarray) -> None:
+    """values[places] += factor * more, for different places."""
+    values[places] += factor * more
+
+
+@compiled_as("scale_at")
+def scale_at(values: np.ndarray, places: np.ndarray, factor: float) -> None:
+    """values[places] *= factor, for different places."""
+    values[places] *= factor
+
+
+@compiled_as("touch")
+def touch(memory: Any, learners: np.ndarray) -> None:
+    """Load what some learners hold into the caches: compiled code waits for many of them at a time."""

@@ -1,0 +1,385 @@
+"""One memory for many learners: a Forgetron per key, whose entries share a limit of bytes."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from budgetrun.base.problem import UNSURE
+from budgetrun.engine.hypotheses.pairs import first_smallest
+from budgetrun.engine.play import NOT_FINITE
+from budgetrun.fleet.loops import add_at, scale_at, sum_at, touch, values_at
+from budgetrun.fleet.policies.base import Policy
+from budgetrun.kernels import Kernel
+from budgetrun.kernels.compiling import Compilable
+from budgetrun.kernels.sums import taken
+from budgetrun.learners.forgetron import damage, gentlest_shrinking, largest_competitor, loss_by_shrinking
+
+KAPPA = 15 / 32
+# The rounding error of a damage Psi.
+_ROUNDING = 1e-9
+# The places of `SharedMemory.counts`.
+LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
+# Rounds whose learners are loaded into the caches together.
+_AHEAD = 16
+
+
+class SharedMemory(Compilable):
+    """Learners 0, 1, ... and their entries, in one set of arrays.
+
+    An entry is a row that a learner holds, with a weight. Rows are stored once per entry, or, if learners share them,
+    once for all. In a round, all learners that play it predict, those that erred insert an entry, and then the policy
+    names learners whose entries are removed, until the memory holds its limit. A learner keeps its floor.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
+    policy : Policy
+    n_features : int, >= 0
+    dtype : "float32" or "float64"
+        Of the stored rows. Everything else is computed in float64.
+    limit : int
+        Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
+    most_learners : int, >= 1
+    shares : bool
+        Learners play the same rows, each with labels of its own.
+    greedy : bool
+        Remove an entry that does no harm, if there is one, instead of the oldest.
+    entry_bytes, row_bytes : int or None
+        The sizes of an entry and of a row; None for those of the arrays.
+
+    Attributes
+    ----------
+    weights, own : ndarray, shape (entries,)
+        y sigma; and the part of f(x_i) that is due to the entry itself and younger ones (greedy: all of f(x_i)).
+    after : ndarray of int
+        The next younger entry of the same learner.
+    sizes, floors, mistakes, seen : ndarray of int, shape (most_learners,)
+        n, b, M, and the rounds of each learner.
+    damages, shrinkings, norms, fewest : ndarray, shape (most_learners,)
+        Q; the sum of log(1 / Phi), for U of the floor; ||f||^2; and the fewest entries before a removal that shrank, 0
+        for none.
+    prices, tree : ndarray
+        What the policy compares, and a tournament over the learners that are above their floors.
+
+    Notes
+    -----
+    The arrays have room for all that the limit allows. The system gives them memory when it is written.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), section 9, asks for this; phi: eqs. (42)-(44), with a reserve of 15/32 for
+    each entry above the floor.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        policy: Policy,
+        *,
+        n_features: int,
+        dtype: str,
+        limit: int,
+        most_learners: int,
+        shares: bool = False,
+        greedy: bool = False,
+        entry_bytes: int | None = None,
+        row_bytes: int | None = None,
+    ) -> None:
+        self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy
+        size = bytes_of(policy, n_features, dtype, shares)
+        self.entry_bytes = size[0] if entry_bytes is None else entry_bytes
+        self.row_bytes = size[1] if row_bytes is None else row_bytes
+        own, more = self.entry_bytes + self.row_bytes, most_learners if shares else 1
+        # With shared rows, a learner holds a row once at most.
+        n_rows = limit // max(1, self.row_bytes if shares else own) + more
+        n = min(limit // self.entry_bytes + more, n_rows * more) if shares and self.entry_bytes else n_rows * more
+        self.weights, self.own = np.zeros((2, n))
+        self.after = np.zeros(n, dtype=np.int32)
+        self.born = np.zeros(n if policy.by_age else 0, dtype=np.int64)
+        self.row = np.zeros(n if shares else 0, dtype=np.int32)
+        self.rows = np.zeros((n_rows, n_features), dtype=dtype)
+        # The entries of a shared row; if it is free, the next free row, negative.
+        self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
+        m = most_learners
+        self.first, self.last, self.sizes, self.floors = (np.zeros(m, dtype=np.int32) for _ in range(4))
+        self.mistakes, self.seen = (np.zeros(m, dtype=np.int64) for _ in range(2))
+        self.damages, self.shrinkings, self.norms, self.prices = (np.zeros(m) for _ in range(4))
+        self.fewest = np.zeros(m, dtype=np.int32)
+        # Whether the youngest entry is of this round.
+        self.fresh = np.zeros(m, dtype=np.bool_)
+        self.tree = np.zeros(2 << (max(m - 1, 1)).bit_length(), dtype=np.int32)
+        self.counts = np.zeros(10, dtype=np.int64)
+        self.counts[LIMIT] = limit
+
+    # -- rounds ----------------------------------------------------------------------------------------------------
+
+    def score(self, j: int, x: np.ndarray) -> float:
+        """Return f_j(x) for an example of shape (d,), of the dtype of the rows."""
+        slots = self.slots_of(j)
+        return self._sum(slots, values_at(self.kernel, self.rows, self.places(slots), x))
+
+    def play(self, j: int, x: np.ndarray, y: int) -> float:
+        """Play a round of one learner, with rows of its own; return f_j(x) before it."""
+        slots = self.slots_of(j)
+        values = values_at(self.kernel, self.rows, slots, x)
+        score = self._sum(slots, values)
+        self.seen[j] += 1
+        if y * score <= 0:
+            slot = self._take_slot()
+            self.rows[slot] = x
+            self._add(j, slot, y, score, slots, values)
+            self.counts[BYTES] += self.row_bytes
+            self.refresh(j)
+        self.relieve()
+        self.fresh[j] = False
+        return score
+
+    def play_all(self, x: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None:
+        """Play a round of learners that share rows; those whose label is 0 do not play. ``out`` gets their scores."""
+        place = self._take_row()
+        self.rows[place] = x
+        values, m = values_at(self.kernel, self.rows, np.arange(self.counts[NEW_ROW]), x), len(labels)
+        for j in range(m):
+            out[j] = 0.0
+            if labels[j]:
+                self.seen[j] += 1
+                slots = self.slots_of(j)
+                out[j] = self._sum(slots, taken(values, self.places(slots)))
+        for j in range(m):
+            if labels[j] and labels[j] * out[j] <= 0:
+                slots = self.slots_of(j)
+                slot = self._take_slot()
+                self.row[slot] = place
+                self.holders[place] += 1
+                self._add(j, slot, labels[j], out[j], slots, taken(values, self.places(slots)))
+        if self.holders[place]:
+            self.counts[BYTES] += self.row_bytes
+            for j in np.flatnonzero(self.fresh[:m]):
+                self.refresh(j)
+        else:
+            self._free_row(place)
+        self.relieve()
+        self.fresh[:m] = False
+
+    def relieve(self) -> None:
+        """Remove entries until the memory holds its limit."""
+        while self.tree[1] != 0 and self.policy.is_over(self):
+            self.policy.relieve(self)
+
+    def remove(self, j: int) -> None:
+        """Shrink learner ``j`` as much as the removal of an entry requires, and remove it: the oldest, or a harmless one."""
+        slots, i = self.slots_of(j), 0
+        if self.greedy:
+            i = self._least_harmful(j, slots)
+        r = slots[i]
+        sigma, mu = self.weight_and_margin(r)
+        phi = self.phi(j, sigma, mu)
+        self.damages[j] += damage(phi * sigma, phi * mu)
+        if phi < 1:
+            self._shrink(j, phi, slots, r)
+        weight, square = self.weights[r], self.square(r)
+        self.norms[j] += weight * (weight * square - 2 * self.own[r])
+        if self.greedy:
+            values = values_at(self.kernel, self.rows, self.places(slots), self.rows[self.place(r)])
+            add_at(self.own, slots, -weight, values)
+        if i > 0:
+            self.after[slots[i - 1]] = self.after[r]
+            if r == self.last[j]:
+                self.last[j] = slots[i - 1]
+        else:
+            self.first[j] = self.after[r]
+        self.sizes[j] -= 1
+        self._free_slot(r)
+        self.refresh(j)
+
+    # -- read by policies ------------------------------------------------------------------------------------------
+
+    def is_full(self) -> bool:
+        """Return whether the memory is over its limit."""
+        return self.counts[BYTES] > self.counts[LIMIT]
+
+    def weight_and_margin(self, r: int) -> tuple[float, float]:
+        """Return sigma and mu = y f(x) of an entry; mu of the oldest only, unless greedy."""
+        weight, own = self.weights[r], self.own[r]
+        return abs(weight), own if weight > 0 else -own
+
+    def phi(self, j: int, sigma: float, mu: float) -> float:
+        """Return the largest phi in (0, 1] whose damage is allowed to learner ``j``, which then holds one entry less."""
+        above = max(0, self.sizes[j] - 1 - self.floors[j])
+        return gentlest_shrinking(sigma, mu, self.damages[j], self.mistakes[j] - above)
+
+    def U(self, j: int) -> float:
+        """Return U of the learner's floor, or of 1."""
+        return largest_competitor(max(self.floors[j], 1))
+
+    def freed(self, j: int) -> int:
+        """Return the bytes that the removal of the learner's oldest entry frees."""
+        alone = not self.shares or self.holders[self.row[self.first[j]]] == 1
+        return self.entry_bytes + (self.row_bytes if alone else 0)
+
+    # -- the policy's choice ---------------------------------------------------------------------------------------
+
+    def refresh(self, j: int) -> None:
+        """Tell the policy that a learner has changed."""
+        self.policy.refresh(self, j, self.sizes[j] > self.floors[j])
+
+    def _refresh_oldest(self, place: int) -> None:
+        """Refresh the learner whose oldest entry has a row alone, since when no one else holds it."""
+        if self.holders[place] == 1:
+            for j in range(len(self.sizes)):
+                if self.sizes[j] and self.row[self.first[j]] == place:
+                    self.refresh(j)
+
+    # -- entries ---------------------------------------------------------------------------------------------------
+
+    def slots_of(self, j: int) -> np.ndarray:
+        """Return the entries of a learner, the oldest first."""
+        slots, slot = np.empty(self.sizes[j], dtype=np.int64), self.first[j]
+        for i in range(len(slots)):
+            slots[i] = slot
+            slot = self.after[slot]
+        return slots
+
+    def place(self, slot: int) -> int:
+        """Return the row of an entry."""
+        return self.row[slot] if self.shares else slot
+
+    def places(self, slots: np.ndarray) -> np.ndarray:
+        """Return the rows of entries."""
+        if not self.shares:
+            return slots
+        found = np.empty_like(slots)
+        for i in range(len(slots)):
+            found[i] = self.row[slots[i]]
+        return found
+
+    def square(self, slot: int) -> float:
+        """Return k(x, x) of an entry."""
+        kernel, s = self.kernel, 0.0
+        formula = kernel.formula
+        if not kernel.of_distance:
+            x = self.rows[self.place(slot)]
+            for i in range(len(x)):
+                s += float(x[i]) * float(x[i])
+        return formula(s, *kernel.numbers)
+
+    def _sum(self, slots: np.ndarray, values: np.ndarray) -> float:
+        """Return a score; 0 if its terms cancel except for rounding."""
+        total, absolute = sum_at(self.weights, slots, values)
+        if not math.isfinite(total):
+            raise FloatingPointError(NOT_FINITE)
+        return total if abs(total) > UNSURE * absolute else 0.0
+
+    def _add(self, j: int, slot: int, y: int, score: float, slots: np.ndarray, values: np.ndarray) -> None:
+        """Give learner ``j`` an entry, whose kernel values with the others are known."""
+        square = self.square(slot)
+        add_at(self.own, slots, float(y), values)
+        self.weights[slot], self.own[slot] = y, y * square + (score if self.greedy else 0.0)
+        self.norms[j] += y * (2 * score + y * square)
+        if self.sizes[j]:
+            self.after[self.last[j]] = slot
+        else:
+            self.first[j] = slot
+        self.last[j] = slot
+        self.sizes[j] += 1
+        self.mistakes[j] += 1
+        self.fresh[j] = True
+        self.counts[MISTAKES] += 1
+        if self.policy.by_age:
+            self.born[slot] = self.counts[MISTAKES]
+
+    def _shrink(self, j: int, phi: float, slots: np.ndarray, r: int) -> None:
+        """f_j *= phi, before the removal of entry ``r``."""
+        self.shrinkings[j] += loss_by_shrinking(math.sqrt(max(self.norms[j], 0.0)), phi, self.U(j))
+        n = len(slots)
+        self.fewest[j] = min(n, self.fewest[j]) if self.fewest[j] else n
+        if self.policy.by_age:
+            since = self.counts[MISTAKES] - self.born[r] + 1
+            self.counts[FEWEST] = min(since, self.counts[FEWEST]) if self.counts[FEWEST] else since
+        scale_at(self.weights, slots, phi)
+        scale_at(self.own, slots, phi)
+        self.norms[j] *= phi * phi
+
+    def _least_harmful(self, j: int, slots: np.ndarray) -> int:
+        """Return the index of the entry that does least damage, if that is harmless; else 0. That of this round stays."""
+        n = len(slots) - int(self.fresh[j])
+        if n == 0:
+            return 0
+        Psi = np.empty(n)
+        for i in range(n):
+            Psi[i] = damage(*self.weight_and_margin(slots[i]))
+        i = first_smallest(Psi, np.full(n, _ROUNDING))
+        return i if Psi[i] <= KAPPA + _ROUNDING else 0
+
+    def _take_slot(self) -> int:
+        counts = self.counts
+        counts[ENTRIES] += 1
+        counts[BYTES] += self.entry_bytes
+        slot = counts[FREE_SLOT] - 1
+        if slot >= 0:
+            counts[FREE_SLOT] = self.after[slot]
+            return slot
+        counts[NEW_SLOT] += 1
+        return counts[NEW_SLOT] - 1
+
+    def _free_slot(self, slot: int) -> None:
+        counts = self.counts
+        counts[ENTRIES] -= 1
+        counts[BYTES] -= self.entry_bytes
+        self.after[slot] = counts[FREE_SLOT]
+        counts[FREE_SLOT] = slot + 1
+        if not self.shares:
+            counts[BYTES] -= self.row_bytes
+            return
+        place = self.row[slot]
+        self.holders[place] -= 1
+        if self.holders[place] == 0:
+            counts[BYTES] -= self.row_bytes
+            self._free_row(place)
+        else:
+            self._refresh_oldest(place)
+
+    def _take_row(self) -> int:
+        counts = self.counts
+        place = counts[FREE_ROW] - 1
+        if place >= 0:
+            counts[FREE_ROW] = -self.holders[place]
+            self.holders[place] = 0
+            return place
+        counts[NEW_ROW] += 1
+        return counts[NEW_ROW] - 1
+
+    def _free_row(self, place: int) -> None:
+        self.holders[place] = -self.counts[FREE_ROW]
+        self.counts[FREE_ROW] = place + 1
+
+
+def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple[int, int]:
+    """Return the bytes of an entry, without its row, and of a row."""
+    entry = 8 + 8 + 4 + 8 * policy.by_age + 4 * shares
+    return entry, n_features * np.dtype(dtype).itemsize + 4 * shares
+
+
+def play_batch(
+    memory: Any, learners: np.ndarray, charges: np.ndarray, X: np.ndarray, y: np.ndarray, out: np.ndarray
+) -> None:
+    """Play rounds of one learner each, in their order; ``charges`` are bytes taken from the limit before each."""
+    for t in range(len(y)):
+        if t % _AHEAD == 0:
+            touch(memory, learners[t : t + _AHEAD])
+        memory.counts[LIMIT] -= charges[t]
+        out[t] = memory.play(learners[t], X[t], y[t])
+
+
+def play_stream(memory: Any, X: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:
+    """Play rounds of learners that share rows; ``Y``, shape (b, m), has 0 for those that do not play."""
+    for t in range(len(Y)):
+        memory.play_all(X[t], Y[t], out[t])
+
+
+def score_batch(memory: Any, learners: np.ndarray, X: np.ndarray, out: np.ndarray) -> None:
+    """Compute f_j(x) for pairs of a learner and an example; 0 for a learner of -1."""
+    for t in range(len(X)):
+        out[t] = memory.score(learners[t], X[t]) if learners[t] >= 0 else 0.0
