@@ -1,4 +1,6 @@
-"""Check the theory of docs/shared-memory.md on adversarial streams; write a table and two figures to results/shared_memory/.
+"""Check the theory of docs/shared-memory.md on adversarial streams; write results/shared_memory/.
+
+These are a table, checks.csv, and two figures.
 
 Usage: python scripts/results/shared_memory.py            (five minutes)
 """
@@ -68,7 +70,7 @@ def paging() -> Iterator[Row]:
     for m in (2, 5, 10):
         for name, policy in POLICIES.items():
             floors = split(2 * m - 1, range(m)) if name == "equal_split" else 1
-            made, best = adversaries.paging(m, T, policy, floors=floors)
+            made, best = adversaries.paging(m, T, policy(), floors=floors)
             yield {"check": "paging", "case": m, "policy": name, "quantity": "mistakes", "value": made.M}
             yield {"check": "paging", "case": m, "policy": name, "quantity": "best split", "value": best}
 

@@ -248,11 +248,26 @@ class LeastDamage(Policy):
 class SumBound(Policy):
     """Of the oldest entries that may go without shrinking, the one of least damage; else the globally oldest one."""
 
+    otherwise = Oldest()
+
     def payers(self, fleet):
         harmless = [f for f in fleet.payers() if f.phi(f.held[0], fleet.kappa) == 1]
         if harmless:
             return [min(harmless, key=lambda f: psi(f.held[0].sigma, f.margin(f.held[0])))]
-        return Oldest().payers(fleet)
+        return self.otherwise.payers(fleet)
+
+
+class LargestRoot(Policy):
+    """The learner that holds most for the square root of its mistakes."""
+
+    def price(self, fleet, f):
+        return -len(f.held) / math.sqrt(f.M)
+
+
+class SquareRoot(SumBound):
+    """As before; else the learner that holds most for the square root of its mistakes."""
+
+    otherwise = LargestRoot()
 
 
 POLICIES = {
@@ -262,6 +277,7 @@ POLICIES = {
     "random": Random,
     "least_damage": LeastDamage,
     "sum_bound": SumBound,
+    "square_root": SquareRoot,
 }
 
 
