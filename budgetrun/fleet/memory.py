@@ -18,6 +18,12 @@ from budgetrun.learners.forgetron import damage, gentlest_shrinking, largest_com
 KAPPA = 15 / 32
 # The rounding error of a damage Psi.
 _ROUNDING = 1e-9
+# The columns of an entry: of its cells, and of these as 32-bit integers. With rows of its own, the row follows.
+WEIGHT, OWN, AFTER, ROW = 0, 1, 4, 5
+# The columns of a learner: as 32-bit integers, as 64-bit integers, and as floats.
+FIRST, LAST, SIZE, FLOOR, FEWEST, FRESH = range(6)
+M, SEEN = 3, 4
+Q, SHRINKING, NORM = 5, 6, 7
 # The places of `SharedMemory.counts`.
 LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
 # Rounds whose learners are loaded into the caches together.
@@ -51,15 +57,14 @@ class SharedMemory(Compilable):
 
     Attributes
     ----------
-    weights, own : ndarray, shape (entries,)
-        y sigma; and the part of f(x_i) that is due to the entry itself and younger ones (greedy: all of f(x_i)).
-    after : ndarray of int
-        The next younger entry of the same learner.
-    sizes, floors, mistakes, seen : ndarray of int, shape (most_learners,)
-        n, b, M, and the rounds of each learner.
-    damages, shrinkings, norms, fewest : ndarray, shape (most_learners,)
-        Q; the sum of log(1 / Phi), for U of the floor; ||f||^2; and the fewest entries before a removal that shrank, 0
-        for none.
+    cells : ndarray, shape (entries, ...)
+        By entry: y sigma; the part of f(x_i) that is due to the entry itself and younger ones (greedy: all of f(x_i));
+        the next younger entry of the same learner; and its row, or the place of that. All of an entry is in one place,
+        because the time of a round is that of finding it in a large memory.
+    ones : ndarray, shape (most_learners, 8)
+        By learner: its oldest and its youngest entry, n, b, the fewest entries before a removal that shrank (0 for
+        none), whether the youngest is of this round; M; its rounds; Q; the sum of log(1 / Phi), for U of the floor;
+        ||f||^2.
     prices, tree : ndarray
         What the policy compares, and a tournament over the learners that are above their floors.
 
@@ -88,28 +93,31 @@ class SharedMemory(Compilable):
         row_bytes: int | None = None,
     ) -> None:
         self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy
-        size = bytes_of(policy, n_features, dtype, shares)
-        self.entry_bytes = size[0] if entry_bytes is None else entry_bytes
-        self.row_bytes = size[1] if row_bytes is None else row_bytes
-        own, more = self.entry_bytes + self.row_bytes, most_learners if shares else 1
-        # With shared rows, a learner holds a row once at most.
-        n_rows = limit // max(1, self.row_bytes if shares else own) + more
-        n = min(limit // self.entry_bytes + more, n_rows * more) if shares and self.entry_bytes else n_rows * more
-        self.weights, self.own = np.zeros((2, n))
-        self.after = np.zeros(n, dtype=np.int32)
-        self.born = np.zeros(n if policy.by_age else 0, dtype=np.int64)
-        self.row = np.zeros(n if shares else 0, dtype=np.int32)
-        self.rows = np.zeros((n_rows, n_features), dtype=dtype)
+        sizes = bytes_of(policy, n_features, dtype, shares)
+        self.entry_bytes = sizes[0] if entry_bytes is None else entry_bytes
+        self.row_bytes = sizes[1] if row_bytes is None else row_bytes
+        more = most_learners if shares else 1
+        n_rows = limit // max(1, self.row_bytes if shares else self.entry_bytes + self.row_bytes) + more
+        n = n_rows
+        if shares:
+            # A learner holds a row once at most.
+            n = n_rows * more if self.entry_bytes == 0 else min(limit // self.entry_bytes + more, n_rows * more)
+        itemsize = np.dtype(dtype).itemsize
+        # Where rows begin.
+        self.at = 0 if shares else (4 * AFTER + 4 + itemsize - 1) // itemsize
+        self.n_features = n_features
+        self.cells = _aligned(n, 3 if shares else -(-(self.at + n_features) * itemsize // 8))
+        self.rows = np.zeros((n_rows, n_features), dtype=dtype) if shares else self.cells.view(dtype)
         # The entries of a shared row; if it is free, the next free row, negative.
         self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
-        m = most_learners
-        self.first, self.last, self.sizes, self.floors = (np.zeros(m, dtype=np.int32) for _ in range(4))
-        self.mistakes, self.seen = (np.zeros(m, dtype=np.int64) for _ in range(2))
-        self.damages, self.shrinkings, self.norms, self.prices = (np.zeros(m) for _ in range(4))
-        self.fewest = np.zeros(m, dtype=np.int32)
-        # Whether the youngest entry is of this round.
-        self.fresh = np.zeros(m, dtype=np.bool_)
-        self.tree = np.zeros(2 << (max(m - 1, 1)).bit_length(), dtype=np.int32)
+        self.born = np.zeros(n if policy.by_age else 0, dtype=np.int64)
+        self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
+        self.links, self.ints, self.longs = (
+            self.cells.view(np.int32),
+            self.ones.view(np.int32),
+            self.ones.view(np.int64),
+        )
+        self.tree = np.zeros(2 << max(most_learners - 1, 1).bit_length(), dtype=np.int32)
         self.counts = np.zeros(10, dtype=np.int64)
         self.counts[LIMIT] = limit
 
@@ -118,50 +126,50 @@ class SharedMemory(Compilable):
     def score(self, j: int, x: np.ndarray) -> float:
         """Return f_j(x) for an example of shape (d,), of the dtype of the rows."""
         slots = self.slots_of(j)
-        return self._sum(slots, values_at(self.kernel, self.rows, self.places(slots), x))
+        return self._sum(slots, self._values(self.places(slots), x))
 
     def play(self, j: int, x: np.ndarray, y: int) -> float:
         """Play a round of one learner, with rows of its own; return f_j(x) before it."""
         slots = self.slots_of(j)
-        values = values_at(self.kernel, self.rows, slots, x)
+        values = self._values(slots, x)
         score = self._sum(slots, values)
-        self.seen[j] += 1
+        self.longs[j, SEEN] += 1
         if y * score <= 0:
             slot = self._take_slot()
-            self.rows[slot] = x
+            self.row(slot)[:] = x
             self._add(j, slot, y, score, slots, values)
             self.counts[BYTES] += self.row_bytes
             self.refresh(j)
         self.relieve()
-        self.fresh[j] = False
+        self.ints[j, FRESH] = 0
         return score
 
     def play_all(self, x: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None:
         """Play a round of learners that share rows; those whose label is 0 do not play. ``out`` gets their scores."""
         place = self._take_row()
         self.rows[place] = x
-        values, m = values_at(self.kernel, self.rows, np.arange(self.counts[NEW_ROW]), x), len(labels)
+        values, m = self._values(np.arange(self.counts[NEW_ROW]), x), len(labels)
         for j in range(m):
             out[j] = 0.0
             if labels[j]:
-                self.seen[j] += 1
+                self.longs[j, SEEN] += 1
                 slots = self.slots_of(j)
                 out[j] = self._sum(slots, taken(values, self.places(slots)))
         for j in range(m):
             if labels[j] and labels[j] * out[j] <= 0:
                 slots = self.slots_of(j)
                 slot = self._take_slot()
-                self.row[slot] = place
+                self.links[slot, ROW] = place
                 self.holders[place] += 1
                 self._add(j, slot, labels[j], out[j], slots, taken(values, self.places(slots)))
         if self.holders[place]:
             self.counts[BYTES] += self.row_bytes
-            for j in np.flatnonzero(self.fresh[:m]):
+            for j in np.flatnonzero(self.ints[:m, FRESH]):
                 self.refresh(j)
         else:
             self._free_row(place)
         self.relieve()
-        self.fresh[:m] = False
+        self.ints[:m, FRESH] = 0
 
     def relieve(self) -> None:
         """Remove entries until the memory holds its limit."""
@@ -170,27 +178,27 @@ class SharedMemory(Compilable):
 
     def remove(self, j: int) -> None:
         """Shrink learner ``j`` as much as the removal of an entry requires, and remove it: the oldest, or a harmless one."""
-        slots, i = self.slots_of(j), 0
+        r, before = int(self.ints[j, FIRST]), -1
         if self.greedy:
-            i = self._least_harmful(j, slots)
-        r = slots[i]
+            r, before = self._least_harmful(j)
         sigma, mu = self.weight_and_margin(r)
         phi = self.phi(j, sigma, mu)
-        self.damages[j] += damage(phi * sigma, phi * mu)
+        self.ones[j, Q] += damage(phi * sigma, phi * mu)
         if phi < 1:
-            self._shrink(j, phi, slots, r)
-        weight, square = self.weights[r], self.square(r)
-        self.norms[j] += weight * (weight * square - 2 * self.own[r])
+            self._shrink(j, phi, r)
+        weight, square = self.cells[r, WEIGHT], self.square(r)
+        self.ones[j, NORM] += weight * (weight * square - 2 * self.cells[r, OWN])
         if self.greedy:
-            values = values_at(self.kernel, self.rows, self.places(slots), self.rows[self.place(r)])
-            add_at(self.own, slots, -weight, values)
-        if i > 0:
-            self.after[slots[i - 1]] = self.after[r]
-            if r == self.last[j]:
-                self.last[j] = slots[i - 1]
+            slots = self.slots_of(j)
+            values = self._values(self.places(slots), self.row(r))
+            add_at(self.cells, slots, OWN, -weight, values)
+        if before < 0:
+            self.ints[j, FIRST] = self.links[r, AFTER]
         else:
-            self.first[j] = self.after[r]
-        self.sizes[j] -= 1
+            self.links[before, AFTER] = self.links[r, AFTER]
+            if r == self.ints[j, LAST]:
+                self.ints[j, LAST] = before
+        self.ints[j, SIZE] -= 1
         self._free_slot(r)
         self.refresh(j)
 
@@ -200,51 +208,67 @@ class SharedMemory(Compilable):
         """Return whether the memory is over its limit."""
         return self.counts[BYTES] > self.counts[LIMIT]
 
+    def size(self, j: int) -> int:
+        """Return n, the entries of a learner."""
+        return self.ints[j, SIZE]
+
+    def mistakes(self, j: int) -> int:
+        """Return M, the mistakes of a learner."""
+        return self.longs[j, M]
+
+    def oldest(self, j: int) -> int:
+        """Return the oldest entry of a learner."""
+        return self.ints[j, FIRST]
+
+    def payers(self) -> np.ndarray:
+        """Return the learners above their floors."""
+        return np.flatnonzero(self.ints[:, SIZE] > self.ints[:, FLOOR])
+
     def weight_and_margin(self, r: int) -> tuple[float, float]:
         """Return sigma and mu = y f(x) of an entry; mu of the oldest only, unless greedy."""
-        weight, own = self.weights[r], self.own[r]
+        weight, own = self.cells[r, WEIGHT], self.cells[r, OWN]
         return abs(weight), own if weight > 0 else -own
 
     def phi(self, j: int, sigma: float, mu: float) -> float:
         """Return the largest phi in (0, 1] whose damage is allowed to learner ``j``, which then holds one entry less."""
-        above = max(0, self.sizes[j] - 1 - self.floors[j])
-        return gentlest_shrinking(sigma, mu, self.damages[j], self.mistakes[j] - above)
+        above = max(0, self.ints[j, SIZE] - 1 - self.ints[j, FLOOR])
+        return gentlest_shrinking(sigma, mu, self.ones[j, Q], self.longs[j, M] - above)
 
     def U(self, j: int) -> float:
         """Return U of the learner's floor, or of 1."""
-        return largest_competitor(max(self.floors[j], 1))
+        return largest_competitor(max(self.ints[j, FLOOR], 1))
 
     def freed(self, j: int) -> int:
         """Return the bytes that the removal of the learner's oldest entry frees."""
-        alone = not self.shares or self.holders[self.row[self.first[j]]] == 1
+        alone = not self.shares or self.holders[self.links[self.ints[j, FIRST], ROW]] == 1
         return self.entry_bytes + (self.row_bytes if alone else 0)
 
     # -- the policy's choice ---------------------------------------------------------------------------------------
 
     def refresh(self, j: int) -> None:
         """Tell the policy that a learner has changed."""
-        self.policy.refresh(self, j, self.sizes[j] > self.floors[j])
+        self.policy.refresh(self, j, self.ints[j, SIZE] > self.ints[j, FLOOR])
 
     def _refresh_oldest(self, place: int) -> None:
         """Refresh the learner whose oldest entry has a row alone, since when no one else holds it."""
         if self.holders[place] == 1:
-            for j in range(len(self.sizes)):
-                if self.sizes[j] and self.row[self.first[j]] == place:
+            for j in range(len(self.ints)):
+                if self.ints[j, SIZE] and self.links[self.ints[j, FIRST], ROW] == place:
                     self.refresh(j)
 
     # -- entries ---------------------------------------------------------------------------------------------------
 
     def slots_of(self, j: int) -> np.ndarray:
         """Return the entries of a learner, the oldest first."""
-        slots, slot = np.empty(self.sizes[j], dtype=np.int64), self.first[j]
+        slots, slot = np.empty(self.ints[j, SIZE], dtype=np.int64), self.ints[j, FIRST]
         for i in range(len(slots)):
             slots[i] = slot
-            slot = self.after[slot]
+            slot = self.links[slot, AFTER]
         return slots
 
     def place(self, slot: int) -> int:
-        """Return the row of an entry."""
-        return self.row[slot] if self.shares else slot
+        """Return the place of an entry's row."""
+        return self.links[slot, ROW] if self.shares else slot
 
     def places(self, slots: np.ndarray) -> np.ndarray:
         """Return the rows of entries."""
@@ -252,22 +276,29 @@ class SharedMemory(Compilable):
             return slots
         found = np.empty_like(slots)
         for i in range(len(slots)):
-            found[i] = self.row[slots[i]]
+            found[i] = self.links[slots[i], ROW]
         return found
+
+    def row(self, slot: int) -> np.ndarray:
+        """Return the row of an entry, shape (d,)."""
+        return self.rows[self.place(slot), self.at : self.at + self.n_features]
 
     def square(self, slot: int) -> float:
         """Return k(x, x) of an entry."""
         kernel, s = self.kernel, 0.0
         formula = kernel.formula
         if not kernel.of_distance:
-            x = self.rows[self.place(slot)]
+            x = self.row(slot)
             for i in range(len(x)):
                 s += float(x[i]) * float(x[i])
         return formula(s, *kernel.numbers)
 
+    def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return values_at(self.kernel, self.rows, self.at, places, x)
+
     def _sum(self, slots: np.ndarray, values: np.ndarray) -> float:
         """Return a score; 0 if its terms cancel except for rounding."""
-        total, absolute = sum_at(self.weights, slots, values)
+        total, absolute = sum_at(self.cells, slots, values)
         if not math.isfinite(total):
             raise FloatingPointError(NOT_FINITE)
         return total if abs(total) > UNSURE * absolute else 0.0
@@ -275,43 +306,46 @@ class SharedMemory(Compilable):
     def _add(self, j: int, slot: int, y: int, score: float, slots: np.ndarray, values: np.ndarray) -> None:
         """Give learner ``j`` an entry, whose kernel values with the others are known."""
         square = self.square(slot)
-        add_at(self.own, slots, float(y), values)
-        self.weights[slot], self.own[slot] = y, y * square + (score if self.greedy else 0.0)
-        self.norms[j] += y * (2 * score + y * square)
-        if self.sizes[j]:
-            self.after[self.last[j]] = slot
+        add_at(self.cells, slots, OWN, float(y), values)
+        self.cells[slot, WEIGHT], self.cells[slot, OWN] = y, y * square + (score if self.greedy else 0.0)
+        self.ones[j, NORM] += y * (2 * score + y * square)
+        if self.ints[j, SIZE]:
+            self.links[self.ints[j, LAST], AFTER] = slot
         else:
-            self.first[j] = slot
-        self.last[j] = slot
-        self.sizes[j] += 1
-        self.mistakes[j] += 1
-        self.fresh[j] = True
+            self.ints[j, FIRST] = slot
+        self.ints[j, LAST] = slot
+        self.ints[j, SIZE] += 1
+        self.longs[j, M] += 1
+        self.ints[j, FRESH] = 1
         self.counts[MISTAKES] += 1
         if self.policy.by_age:
             self.born[slot] = self.counts[MISTAKES]
 
-    def _shrink(self, j: int, phi: float, slots: np.ndarray, r: int) -> None:
+    def _shrink(self, j: int, phi: float, r: int) -> None:
         """f_j *= phi, before the removal of entry ``r``."""
-        self.shrinkings[j] += loss_by_shrinking(math.sqrt(max(self.norms[j], 0.0)), phi, self.U(j))
-        n = len(slots)
-        self.fewest[j] = min(n, self.fewest[j]) if self.fewest[j] else n
+        self.ones[j, SHRINKING] += loss_by_shrinking(math.sqrt(max(self.ones[j, NORM], 0.0)), phi, self.U(j))
+        slots, n = self.slots_of(j), int(self.ints[j, SIZE])
+        self.ints[j, FEWEST] = min(n, self.ints[j, FEWEST]) if self.ints[j, FEWEST] else n
         if self.policy.by_age:
             since = self.counts[MISTAKES] - self.born[r] + 1
             self.counts[FEWEST] = min(since, self.counts[FEWEST]) if self.counts[FEWEST] else since
-        scale_at(self.weights, slots, phi)
-        scale_at(self.own, slots, phi)
-        self.norms[j] *= phi * phi
+        scale_at(self.cells, slots, phi)
+        self.ones[j, NORM] *= phi * phi
 
-    def _least_harmful(self, j: int, slots: np.ndarray) -> int:
-        """Return the index of the entry that does least damage, if that is harmless; else 0. That of this round stays."""
-        n = len(slots) - int(self.fresh[j])
-        if n == 0:
-            return 0
-        Psi = np.empty(n)
+    def _least_harmful(self, j: int) -> tuple[int, int]:
+        """Return the entry that does least damage, if that is harmless, else the oldest; and the one before it, or -1.
+
+        The entry of this round stays if there are others.
+        """
+        slots = self.slots_of(j)
+        n = len(slots) - int(self.ints[j, FRESH])
+        Psi = np.full(max(n, 1), math.inf)
         for i in range(n):
             Psi[i] = damage(*self.weight_and_margin(slots[i]))
-        i = first_smallest(Psi, np.full(n, _ROUNDING))
-        return i if Psi[i] <= KAPPA + _ROUNDING else 0
+        i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
+        if i == 0 or Psi[i] > KAPPA + _ROUNDING:
+            return slots[0], -1
+        return slots[i], slots[i - 1]
 
     def _take_slot(self) -> int:
         counts = self.counts
@@ -319,7 +353,7 @@ class SharedMemory(Compilable):
         counts[BYTES] += self.entry_bytes
         slot = counts[FREE_SLOT] - 1
         if slot >= 0:
-            counts[FREE_SLOT] = self.after[slot]
+            counts[FREE_SLOT] = self.links[slot, AFTER]
             return slot
         counts[NEW_SLOT] += 1
         return counts[NEW_SLOT] - 1
@@ -328,12 +362,12 @@ class SharedMemory(Compilable):
         counts = self.counts
         counts[ENTRIES] -= 1
         counts[BYTES] -= self.entry_bytes
-        self.after[slot] = counts[FREE_SLOT]
+        self.links[slot, AFTER] = counts[FREE_SLOT]
         counts[FREE_SLOT] = slot + 1
         if not self.shares:
             counts[BYTES] -= self.row_bytes
             return
-        place = self.row[slot]
+        place = self.links[slot, ROW]
         self.holders[place] -= 1
         if self.holders[place] == 0:
             counts[BYTES] -= self.row_bytes
@@ -358,8 +392,17 @@ class SharedMemory(Compilable):
 
 def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple[int, int]:
     """Return the bytes of an entry, without its row, and of a row."""
-    entry = 8 + 8 + 4 + 8 * policy.by_age + 4 * shares
-    return entry, n_features * np.dtype(dtype).itemsize + 4 * shares
+    row = n_features * np.dtype(dtype).itemsize
+    # An entry with its row fills whole words of 8 bytes.
+    together = 24 if shares else -(-(20 + row) // 8) * 8 if dtype == "float32" else 24 + row
+    return together - (0 if shares else row) + 8 * policy.by_age, row + 4 * shares
+
+
+def _aligned(n: int, width: int) -> np.ndarray:
+    """Return zeros of shape (n, width) that begin at a multiple of 64 bytes, as the caches do."""
+    cells = np.zeros(n * width + 8)
+    start = -cells.ctypes.data % 64 // 8
+    return cells[start : start + n * width].reshape(n, width)
 
 
 def play_batch(

@@ -27,11 +27,11 @@ class LeastDamage(Policy):
         if memory.prices[cheapest] < math.inf:
             memory.remove(cheapest)
             return
-        costs = np.full(len(memory.sizes), math.inf)
+        costs = np.full(len(memory.prices), math.inf)
         sums, counts = np.zeros(len(memory.holders)), np.zeros(len(memory.holders))
-        for j in np.flatnonzero(memory.sizes > memory.floors):
+        for j in memory.payers():
             costs[j] = cost(memory, j)
-            place = memory.row[memory.first[j]]
+            place = memory.place(memory.oldest(j))
             sums[place] += costs[j]
             counts[place] += 1
         sums[(counts == 0) | (counts < memory.holders)] = math.inf
@@ -39,13 +39,13 @@ class LeastDamage(Policy):
         if sums[place] == math.inf:
             memory.remove(costs.argmin())
             return
-        for j in np.flatnonzero(memory.sizes):
-            if memory.row[memory.first[j]] == place:
+        for j in memory.payers():
+            if memory.place(memory.oldest(j)) == place:
                 memory.remove(j)
 
 
 def cost(memory: Any, j: int) -> float:
     """Return what the removal of a learner's oldest entry costs in its bound, in mistakes."""
-    sigma, mu = memory.weight_and_margin(memory.first[j])
+    sigma, mu = memory.weight_and_margin(memory.oldest(j))
     phi = memory.phi(j, sigma, mu)
     return damage(phi * sigma, phi * mu) + (memory.U(j) ** 2 * math.log(1 / phi) if phi < 1 else 0.0)

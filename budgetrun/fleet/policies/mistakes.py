@@ -11,4 +11,4 @@ class Mistakes(Policy):
     name = "mistakes"
 
     def price(self, memory: Any, j: int) -> float:
-        return -memory.sizes[j] / memory.mistakes[j]
+        return -memory.size(j) / memory.mistakes(j)

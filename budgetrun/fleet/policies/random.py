@@ -36,7 +36,7 @@ class Random(Policy):
     def refresh(self, memory: Any, j: int, pays: bool) -> None:
         """Note how many entries a learner has; the tree has their sums."""
         tree, at = memory.tree, len(memory.tree) // 2 + j
-        change = (memory.sizes[j] if pays else 0) - tree[at]
+        change = (memory.size(j) if pays else 0) - tree[at]
         while at:
             tree[at] += change
             at //= 2

@@ -16,6 +16,6 @@ class SumBound(Policy):
     by_age = True
 
     def price(self, memory: Any, j: int) -> float:
-        r = memory.first[j]
+        r = memory.oldest(j)
         sigma, mu = memory.weight_and_margin(r)
         return damage(sigma, mu) if memory.phi(j, sigma, mu) == 1 else _MOST + memory.born[r]

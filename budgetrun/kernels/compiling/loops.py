@@ -306,34 +306,38 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
     return total, absolute
 
 
-def values_at(kernel, rows, places, x):
+def values_at(kernel, rows, at, places, x):
     out, formula, numbers = np.empty(len(places)), kernel.formula, kernel.numbers
     for i in range(len(places)):
-        row, s = rows[places[i]], 0.0
+        place, s = places[i], 0.0
         for j in range(len(x)):
-            a, b = float(row[j]), float(x[j])
+            a, b = float(rows[place, at + j]), float(x[j])
             s += (a - b) * (a - b) if kernel.of_distance else a * b
-        out[i] = formula(s, *numbers)
+        out[i] = s
+    # In a loop of its own, which is vectorized.
+    for i in range(len(out)):
+        out[i] = formula(out[i], *numbers)
     return out
 
 
-def sum_at(weights, slots, values):
+def sum_at(cells, slots, values):
     total = absolute = 0.0
     for i in range(len(slots)):
-        term = weights[slots[i]] * values[i]
+        term = cells[slots[i], 0] * values[i]
         total += term
         absolute += abs(term)
     return total, absolute
 
 
-def add_at(values, places, factor, more):
-    for i in range(len(places)):
-        values[places[i]] += factor * more[i]
+def add_at(cells, slots, column, factor, values):
+    for i in range(len(slots)):
+        cells[slots[i], column] += factor * values[i]
 
 
-def scale_at(values, places, factor):
-    for i in range(len(places)):
-        values[places[i]] *= factor
+def scale_at(cells, slots, factor):
+    for i in range(len(slots)):
+        cells[slots[i], 0] *= factor
+        cells[slots[i], 1] *= factor
 
 
 def touch(memory: Any, learners: Any) -> None:
@@ -341,18 +345,14 @@ def touch(memory: Any, learners: Any) -> None:
     n = len(learners)
     slots, left, most = np.empty(n, np.int64), np.empty(n, np.int64), 0
     for i in range(n):
-        j = learners[i]
-        slots[i], left[i] = memory.first[j], memory.sizes[j]
+        slots[i], left[i] = memory.ints[learners[i], 0], memory.ints[learners[i], 2]
         most = max(most, left[i])
-    total = 0.0
-    for step in range(most):
+    for _ in range(most):
         for i in range(n):
-            if step < left[i]:
-                slot = slots[i]
-                total += memory.weights[slot] + memory.rows[slot, 0]
-                slots[i] = memory.after[slot]
+            if left[i] > 0:
+                slots[i], left[i] = memory.links[slots[i], 4], left[i] - 1
     # What nobody reads would not be computed.
-    memory.counts[-1] = total != 0
+    memory.counts[-1] = slots.sum()
 
 
 # Of the ``slots`` that these functions are given, a tile needs the first ``counts[tile]``; only those are filled.
