@@ -6,8 +6,8 @@ from typing import Any
 from budgetrun.fleet.policies.base import Policy
 from budgetrun.learners.forgetron import damage
 
-# Above every damage that is allowed, and every size.
-_MOST = 2.0**32
+# Above every damage of a learner with less than half as many entries.
+_MOST = 2.0**20
 
 
 class SquareRoot(Policy):
@@ -20,7 +20,7 @@ class SquareRoot(Policy):
     name = "square_root"
 
     def price(self, memory: Any, j: int) -> float:
-        sigma, mu = memory.weight_and_margin(memory.first[j])
+        sigma, mu = memory.weight_and_margin(memory.oldest(j))
         if memory.phi(j, sigma, mu) == 1:
             return damage(sigma, mu)
-        return _MOST - memory.sizes[j] / math.sqrt(memory.mistakes[j])
+        return _MOST - memory.size(j) / math.sqrt(memory.mistakes(j))
