@@ -119,6 +119,7 @@ class Fleet:
         self.floor, self.policy, self.greedy, self.dtype, self.shared_rows = floor, policy, greedy, dtype, shared_rows
         made: Any = registry()[policy]
         self._policy = made(**{"seed": seed} if "seed" in parameters(made) else {})
+        self._stored_as = np.dtype(dtype)
         self._memory: SharedMemory | None = None
         self._numbers: dict[int | str, int] = {}
         # Numbers of keys that were deleted; and the bytes of learners besides their entries.
@@ -449,11 +450,11 @@ class Fleet:
             raise ValueError(f"examples must be numbers, got the dtype {rows.dtype}")
         if self._memory is not None and rows.shape[-1] != self._memory.n_features:
             raise ValueError(f"examples have {self._memory.n_features} features, got {rows.shape[-1]}")
-        if rows.dtype != self.dtype or not rows.flags.c_contiguous:
+        if rows.dtype != self._stored_as or not rows.flags.c_contiguous:
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(rows, dtype=self.dtype)
         # The fastest way, for one example.
-        if not (math.isfinite(rows.dot(rows)) if rows.ndim == 1 else False) and not np.isfinite(rows).all():
+        if not (rows.ndim == 1 and math.isfinite(rows.dot(rows))) and not np.isfinite(rows).all():
             raise ValueError(f"examples must be finite numbers, in the range of {self.dtype}")
         return rows
 
