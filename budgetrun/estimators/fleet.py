@@ -57,7 +57,8 @@ class Fleet:
     memory : int or str
         Bytes of everything that grows with keys and examples, such as 200_000_000 or ``"200MB"``.
     kernel, gamma, sigma, degree, coef0
-        The kernel, as for the other classifiers; k(x, x) <= 1 is needed for the mistake bounds.
+        The kernel, as for the other classifiers, but gamma is never found from the data: None is 1. The mistake bounds
+        need k(x, x) <= 1.
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
         mistake bound of a key is that of a Forgetron with this budget.
@@ -240,7 +241,7 @@ class Fleet:
         return scores
 
     def _play_shared(self, numbers: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        every = np.zeros((len(rows), len(self)), dtype=np.int64)
+        every = np.zeros((len(rows), len(self._begun.ints)), dtype=np.int64)
         every[:, numbers] = labels
         scores = np.zeros(every.shape)
         for start in range(0, len(rows), TILE):
