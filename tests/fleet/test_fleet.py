@@ -217,10 +217,19 @@ def test_keys_are_numbers_or_text():
 
 
 def test_numbers_out_of_range_are_one_sentence():
-    fleet = made(kernel="polynomial", degree=3, gamma=1.0)
-    fleet.learn_one(0, [1e120], 1)
-    with pytest.raises(InputError, match=r"an example: the scores are not finite"), np.errstate(over="ignore"):
-        fleet.learn_one(0, [1e120], -1)
+    fleet = made(kernel="linear")
+    with pytest.raises(ValueError, match=r"^examples are too large for the kernel linear: scale them$"):
+        fleet.learn_one(0, [1e160, 0], 1)
+    fleet.learn_one(0, [1.2e154, 0], 1)
+    fleet.learn_one(0, [0, 1.2e154], 1)
+    for call in (
+        fleet.predict_one,
+        lambda key, x: fleet.predict([key], [x]),
+        lambda key, x: fleet.learn_one(key, x, 1),
+    ):
+        with pytest.raises(InputError, match=r"^an example: the scores are not finite"):
+            call(0, [9e153, 9e153])
+    assert fleet.facts()["mistakes"].tolist() == [2]
 
 
 def test_one_thread_at_a_time(monkeypatch):
