@@ -56,8 +56,9 @@ def measured(n_keys: int) -> dict[str, float]:
     with threadpool_limits(1), compiling.first():
         # Loads the compiled code, and makes all arrays that are used again.
         warm = Fleet(BYTES_PER_KEY * 10, gamma=GAMMA)
-        warm.partial_fit(np.arange(BATCH) % 10, *stream.batch()[1:])
-        warm.learn_one(0, stream.X[0], 1)
+        # Python keeps numbers below 257.
+        warm.partial_fit(1000 + np.arange(BATCH) % 10, *stream.batch()[1:])
+        warm.learn_one(1000, stream.X[0], 1)
         process = psutil.Process()
         before = process.memory_info().rss
         fleet, fed = Fleet(BYTES_PER_KEY * n_keys, gamma=GAMMA), 0

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
 import scipy.sparse as sp
@@ -284,3 +286,13 @@ def test_compiled_examples_have_the_same_bits(monkeypatch):
             scores = [fleet.learn_one(*example) for example in zip(keys, X, y, strict=True)]
         found.append([*scores, *(fleet.predict_one(key, X[0]) for key in KEYS)])
     assert found[0] == found[1]
+
+
+@pytest.mark.committed(always=True)
+def test_the_committed_growth_is_within_the_account():
+    table = pd.read_csv(Path(__file__).parents[2] / "results" / "fleet" / "growth.csv").set_index("keys")
+    assert table.index.max() == 1_000_000
+    large = table[table["memory"] >= 100_000_000]
+    assert (large["accounted"] <= large["memory"]).all()
+    assert ((large["process_grew"] / large["accounted"] - 1).abs() < 0.1).all()
+    assert (table["least_examples"] >= 4).all()
