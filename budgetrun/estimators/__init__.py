@@ -18,7 +18,7 @@ from budgetrun.estimators.arguments import DEFAULTS, Variants, arguments_of, cla
 from budgetrun.estimators.base import BudgetClassifier, BudgetEstimator, BudgetRegressor
 from budgetrun.estimators.fleet import Fleet
 from budgetrun.learners.page import entries, sections
-from budgetrun.state import load_state
+from budgetrun.state import load_state, using
 
 T = TypeVar("T", bound=BudgetEstimator)
 
@@ -36,7 +36,11 @@ def load(path: str | Path) -> Any:
         The file is missing, damaged or of another version, or holds something else.
     """
     found = load_state(path)[0]
-    return found if isinstance(found, Fleet) else checked(found, path)
+    if isinstance(found, Fleet):
+        with using(path):
+            found.check()
+        return found
+    return checked(found, path)
 
 
 def checked(model: Any, path: str | Path) -> Any:

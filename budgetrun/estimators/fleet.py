@@ -373,6 +373,12 @@ class Fleet:
         self.__dict__.update(state)
         self._numbers, self._free, self._calls = dict(zip(keys, order, strict=True)), state["_free"].tolist(), None
 
+    def check(self) -> None:
+        """Refuse the keys of a file that are learners elsewhere."""
+        most = 0 if self._memory is None else len(self._memory.prices)
+        if not all(0 <= number < most for number in (*self._numbers.values(), *self._free)):
+            raise ValueError("it names learners that are not there")
+
     # -- within ----------------------------------------------------------------------------------------------------
 
     @property

@@ -140,6 +140,26 @@ class SharedMemory(Compilable):
         SharedMemory.__init__(self, state["kernel"], state["policy"], limit=limit, most_learners=most, **given)
         for name in self._used():
             getattr(self, name)[: len(state[name])] = state[name]
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse places outside the arrays, which a file may name and compiled code does not notice."""
+        counts, ints = self.counts, self.ints
+        slots, places = int(counts[NEW_SLOT]), int(counts[NEW_ROW])
+        links = self.links[:slots]
+        numbers = [
+            (counts[[NEW_SLOT, FREE_SLOT]], len(self.cells)),
+            (counts[[NEW_ROW, FREE_ROW]], len(self.rows)),
+            (ints[:, [FIRST, LAST]], max(slots - 1, 0)),
+            (ints[:, SIZE], len(self.cells)),
+            (links[:, AFTER], min(slots, len(self.cells) - 1)),
+        ]
+        if self.shares:
+            numbers += [(links[:, ROW], max(places - 1, 0)), (np.abs(self.holders), len(self.cells))]
+        if any(found.size and (found.min() < 0 or found.max() > most) for found, most in numbers):
+            raise ValueError("it names entries that are not there")
+        if not self.policy.fits(self):
+            raise ValueError("it names learners that are not there")
 
     def _used(self) -> dict[str, int]:
         """Return how much of each array is used."""

@@ -296,3 +296,35 @@ def test_the_committed_growth_is_within_the_account():
     assert (large["accounted"] <= large["memory"]).all()
     assert ((large["process_grew"] / large["accounted"] - 1).abs() < 0.1).all()
     assert (table["least_examples"] >= 4).all()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("policy", ["oldest", "random"])
+def test_a_file_that_names_what_is_not_there_is_refused(policy, shared, tmp_path):
+    """Compiled code looks at no limits."""
+    fleet = made(5000, policy=policy, shared_rows=shared)
+    keys, X, y = stream(60)
+    if shared:
+        fleet.partial_fit(KEYS, X, np.outer(y, [1, -1] * 4 + [1]))
+    else:
+        fleet.partial_fit(keys, X, y)
+    arrays = {"links": [4, 5][: 1 + shared], "ints": [0, 1, 2], "tree": [1, -1], "counts": [5, 6, 7, 8]}
+    for name, columns in arrays.items():
+        for column in columns:
+            array = getattr(fleet._memory, name)
+            places = (0, column) if array.ndim == 2 else column
+            before = int(array[places])
+            for wrong in (-1, 10**6):
+                array[places] = wrong
+                fleet.save(tmp_path / "fleet")
+                array[places] = before
+                with pytest.raises(InputError, match=r"damaged \(it names (entries|learners) that are not there"):
+                    budgetrun.load(tmp_path / "fleet")
+    for number in (-1, 10**6):
+        fleet._numbers["new"] = number
+        fleet.save(tmp_path / "fleet")
+        del fleet._numbers["new"]
+        with pytest.raises(InputError, match=r"it names learners that are not there"):
+            budgetrun.load(tmp_path / "fleet")
+    fleet.save(tmp_path / "fleet")
+    assert budgetrun.load(tmp_path / "fleet").predict(KEYS, X[:9]).tolist() == fleet.predict(KEYS, X[:9]).tolist()

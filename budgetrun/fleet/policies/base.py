@@ -51,3 +51,7 @@ class Policy(Compilable):
                 # Nothing changes above.
                 break
             tree[at] = winner
+
+    def fits(self, memory: Any) -> bool:
+        """Return whether the tree names learners only."""
+        return bool(memory.tree.min() >= 0 and memory.tree.max() <= len(memory.prices))

@@ -40,3 +40,9 @@ class Random(Policy):
         while at:
             tree[at] += change
             at //= 2
+
+    def fits(self, memory: Any) -> bool:
+        """Return whether the tree has entries of learners only, and their sums."""
+        tree, half = memory.tree, len(memory.tree) // 2
+        sums = np.array_equal(tree[1:half], tree[2::2] + tree[3::2])
+        return bool(tree.min() >= 0 and sums and not tree[half + len(memory.prices) :].any())
