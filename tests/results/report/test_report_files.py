@@ -24,6 +24,8 @@ from fake_results import (
 from budgetrun.base.files import own_folder
 from budgetrun.results.plotting import save, slug
 from budgetrun.results.report import figures
+from budgetrun.results.report.notes import warnings
+from budgetrun.results.store.read import load
 
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
 
@@ -296,6 +298,14 @@ def test_default_figures_need_two_budgets(tmp_path):
     rows += [run("two", "rbp", 10, budget=5), run("a b", "rbp", 10, budget=5), run("a b", "rbp", 9, budget=6)]
     paths = write_figures(build(tmp_path / "r", rows))
     assert [path.name for path in paths] == [f"error_{n}.{s}" for n in ("one", slug("a b")) for s in ("png", "svg")]
+
+
+def test_scores_that_are_mostly_0_are_a_warning(tmp_path):
+    rows = [run("one", label, 10, zero_scores=n) for label, n in (("rbp", 5000), ("bpa", 5001), ("bogd", 7500))]
+    folder = build(tmp_path / "r", [*rows, run("two", "rbp", 10, zero_scores=400)])
+    assert [text.partition(":")[2].partition(":")[0] for text in warnings(load(folder))] == [
+        " on one, the score of bpa, bogd was exactly 0 in up to 75% of the rounds"
+    ]
 
 
 def test_figure_without_a_finished_run_is_left_out(tmp_path):
