@@ -16,6 +16,7 @@ from fake_results import (
     paper_rows,
     run,
     summary,
+    table_of,
     write_figures,
     write_report,
     written_file,
@@ -27,6 +28,7 @@ from budgetrun.results.report import figures
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.store.read import load
 
+AUTO = {"name": "gaussian", "parameters": {"gamma": "auto"}}
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
 
 
@@ -298,6 +300,21 @@ def test_default_figures_need_two_budgets(tmp_path):
     rows += [run("two", "rbp", 10, budget=5), run("a b", "rbp", 10, budget=5), run("a b", "rbp", 9, budget=6)]
     paths = write_figures(build(tmp_path / "r", rows))
     assert [path.name for path in paths] == [f"error_{n}.{s}" for n in ("one", slug("a b")) for s in ("png", "svg")]
+
+
+def test_kernels_and_scales_that_follow_from_the_data_are_said(tmp_path):
+    rows = [run(name, "rbp", 10) for name in ("one", "two")]
+    folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
+    path = folder / "manifest.json"
+    found = json.loads(read(folder, "manifest.json"))
+    found["config"]["datasets"][0] |= {"repetitions": 2, "kernel": AUTO}
+    found["config"]["datasets"][1] |= {"scale": "running"}
+    found["datasets"]["one"]["median_gamma"] = 0.25
+    path.write_text(json.dumps(found))
+    assert table_of(folder).notes[1:] == [
+        "one: gamma auto: 0.25, the median heuristic on the first 1,000 rounds of the first repetition.",
+        "two: each row is scaled by the rows before it (scale: running).",
+    ]
 
 
 def test_scores_that_are_mostly_0_are_a_warning(tmp_path):
