@@ -12,6 +12,7 @@ from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
+from budgetrun.data.generators import GENERATORS
 from budgetrun.data.streams import task_signs
 from budgetrun.kernels.kinds import floats, stored
 
@@ -282,6 +283,31 @@ def test_unit_vectors_come_in_turn():
     np.testing.assert_array_equal(y[:22], [1, -1] * 10 + [1, 1])
     # Every vector keeps its label, so their sum, each with its own, is right by 1.
     np.testing.assert_array_equal(y * (X @ np.resize([1, -1], 21)), 1)
+
+
+def test_the_friedman_function():
+    X, y = GENERATORS["friedman"].draw(np.random.default_rng(0), 50, 0.0)
+    x = X[7]
+    assert y[7] == pytest.approx(10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4])
+
+
+def test_the_mackey_glass_series_solves_its_equation():
+    """Windows overlap, the series stays in its known range, and smaller steps give the same at first."""
+    X, y = GENERATORS["mackey_glass"].draw(np.random.default_rng(3), 400, 17, 7, 1, 0.0)
+    np.testing.assert_array_equal(X[1:, -1], y[:-1])
+    np.testing.assert_array_equal(X[1:, :-1], X[:-1, 1:])
+    assert 0.2 < y.min() < 0.6
+    assert 1.2 < y.max() < 1.5
+    series = np.concatenate([X[0], y])
+    # The integral of the right-hand side over a unit of time, by Simpson's rule on the samples, is the change.
+    t = np.arange(40, 380)
+
+    def slope(i):
+        delayed = series[i - 17]
+        return 0.2 * delayed / (1 + delayed**10) - 0.1 * series[i]
+
+    change = (slope(t) + 4 * slope(t + 1) + slope(t + 2)) / 3
+    np.testing.assert_allclose(series[t + 2] - series[t], change, atol=5e-3)
 
 
 WHERE = "dataset 'd'"

@@ -32,7 +32,7 @@ def test_a_kind_without_its_plug_in_is_one_sentence():
 
 
 def test_the_core_works_without_plug_ins(tmp_path):
-    shutil.copytree(PACKAGE, tmp_path / "budgetrun", ignore=shutil.ignore_patterns("papers", "__pycache__"))
+    shutil.copytree(PACKAGE, tmp_path / "budgetrun", ignore=shutil.ignore_patterns("papers"))
     for name in ("configs", "datasets"):
         os.symlink(PACKAGE.parent / name, tmp_path / name)
     config = written(
