@@ -13,7 +13,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.data.generators import GENERATORS
-from budgetrun.data.streams import task_signs
+from budgetrun.data.streams import StreamInfo, task_signs
 from budgetrun.kernels.kinds import floats, stored
 
 
@@ -194,6 +194,8 @@ def test_info_of_a_card(pair, digits, monkeypatch):
 def test_info_of_an_own_file(own, tmp_path):
     info = stream_info(spec("own", path=own, n_examples=90))
     assert (info.n_examples, info.n_features, info.nnz_per_row, info.task_names) == (90, 2, None, ["-"])
+    # Manifests of earlier versions do not say it.
+    assert info.n_classes == StreamInfo(1, 1, None, ["-"], "").n_classes == 2
     assert info.files == {"own.csv": info.sha256} == {"own.csv": hashlib.sha256(own.read_bytes()).hexdigest()}
     (tmp_path / "s.libsvm").write_text("1 1:1 99:2\n-1\n")
     assert stream_info(spec("s", path=tmp_path / "s.libsvm")).nnz_per_row == 1.0
