@@ -13,7 +13,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.data.generators import GENERATORS
-from budgetrun.data.streams import StreamInfo, task_signs
+from budgetrun.data.streams import StreamInfo, inspect, task_signs
 from budgetrun.kernels.kinds import floats, stored
 
 
@@ -201,6 +201,15 @@ def test_info_of_an_own_file(own, tmp_path):
     assert stream_info(spec("s", path=tmp_path / "s.libsvm")).nnz_per_row == 1.0
     told = message(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
     assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
+
+
+@pytest.mark.parametrize(("n", "more"), [(20, ""), (21, ", and 1 more")])
+def test_twenty_classes_are_named(tmp_path, n, more):
+    path = tmp_path / "own.csv"
+    path.write_text("".join(f"{i % n},{i}\n" for i in range(2 * n)))
+    told = inspect(spec("own", path=path, task="multiclass")).told
+    named = ", ".join(f"{label} (2)" for label in range(20))
+    assert [line.partition(": ")[2] for line in told] == [f"{2 * n} rows x 1 feature; {n} classes: {named}{more}"]
 
 
 # Without the files
