@@ -57,7 +57,7 @@ TESTS = {
     "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py play",
     "kernels": "engine learners test_multitask.py",
     "learners": "engine learners",
-    "papers": "papers config/test_claims.py results/report/test_verdicts.py",
+    "papers": "papers config/test_claims.py config/test_config_solvers.py results/report/test_verdicts.py",
     "play": "play engine runner/test_metrics.py runner/live",
     "results": "results test_results.py base hostile/test_fuzz_results.py hostile/test_store_faults.py",
     "river.py": "test_river.py play/test_selection_river.py",
