@@ -115,7 +115,11 @@ def test_a_days_work(command):
     code, out, err = command("sweep", path, "--jobs", 1)
     assert code == 0
     assert "Online error in percent." in out
-    assert untimed(err).splitlines()[:2] == ["small: 16 runs to do, 0 finished, in results/small", "16/16 runs, _ s"]
+    assert untimed(err).splitlines() == [
+        "small: 16 runs to do, 0 finished, in results/small",
+        "16/16 runs, _ s",
+        "results/small: 12 files of tables and figures, and the page results/small/report.html",
+    ]
     assert command("status", "results") == (0, "results/small: 16 of 16 runs finished\n", "")
     code, out, _ = command("plot", "results/small")
     assert (code, out.split()) == (
