@@ -49,7 +49,7 @@ RECORD = TOP / "tests" / "mutation"
 TESTS = {
     "__init__.py": "test_import.py",
     "__main__.py": "test_cli.py test_import.py runner/test_interrupts.py",
-    "base": "base config learners test_files.py test_state.py",
+    "base": "base config learners runner/test_metrics.py test_files.py test_state.py",
     "cli.py": "test_cli.py test_results.py runner/test_sweep.py",
     "config": "config runner/test_plan.py results/report",
     "data": "data hostile/test_readers.py",
