@@ -13,6 +13,8 @@ def test_text_is_aligned_and_continued():
         *("", "t", "x  first", "a      1"),
         *("", "t (continued)", "x  second", "a       2"),
     ]
+    untitled = Grid(["x", "first", "second"], [["a", "1", "2"]])
+    assert grid.text(untitled, width=9).splitlines() == ["x  first", "a      1", "", "x  second", "a       2"]
 
 
 def test_markdown_escapes_all_but_raw_text():

@@ -11,4 +11,5 @@ from budgetrun.base import limits
 ])  # fmt: skip
 def test_a_size_has_the_largest_unit_that_it_fills(n_bytes, shown):
     with limits.memory(1):
-        assert message(limits.check, n_bytes, "here", "it").startswith(f"here: it would need {shown} of memory, and the")
+        told = message(limits.check, n_bytes, "here", "it")
+    assert told.startswith(f"here: it would need {shown} of memory, and the limit is ")
