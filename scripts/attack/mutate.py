@@ -208,11 +208,11 @@ class Finder(ast.NodeVisitor):
         self.function.pop()
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if not any(isinstance(target, ast.Name) and target.id in DECLARED for target in node.targets):
+        if not any(map(is_declared, node.targets)):
             self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value and not (isinstance(node.target, ast.Name) and node.target.id in DECLARED):
+        if node.value and not is_declared(node.target):
             self.visit(node.value)
 
     def visit_Raise(self, node: ast.Raise) -> None:
@@ -267,6 +267,11 @@ class Finder(ast.NodeVisitor):
             end = self.span(node.func)[1]
             self.add(end - len(name), end, NAMES[name])
         self.generic_visit(node)
+
+
+def is_declared(target: ast.expr) -> bool:
+    """Return whether no change of what is assigned here is tried."""
+    return isinstance(target, ast.Name) and (target.id in DECLARED or target.id.endswith("REVISION"))
 
 
 def is_compiled(source: bytes) -> bool:
