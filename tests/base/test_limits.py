@@ -13,3 +13,10 @@ def test_a_size_has_the_largest_unit_that_it_fills(n_bytes, shown):
     with limits.memory(1):
         told = message(limits.check, n_bytes, "here", "it")
     assert told.startswith(f"here: it would need {shown} of memory, and the limit is ")
+
+
+def test_what_is_not_a_size():
+    for text in ("lots", "0", "-1G", "1e9", "3 X"):
+        with pytest.raises(ValueError, match=f"^'{text}' is not a size; give a number with K, M or G, like 8G$"):
+            limits.parse_bytes(text)
+    assert [limits.parse_bytes(text) for text in ("1.5k", "2 MB", "8GiB", "1T")] == [1.5e3, 2e6, 8e9, 1e12]
