@@ -14,7 +14,8 @@ def test_text_is_aligned_and_continued():
         *("", "t (continued)", "x  second", "a       2"),
     ]
     untitled = Grid(["x", "first", "second"], [["a", "1", "2"]])
-    assert grid.text(untitled, width=9).splitlines() == ["x  first", "a      1", "", "x  second", "a       2"]
+    assert grid.text(untitled, width=16).splitlines() == ["x  first  second", "a      1       2"]
+    assert grid.text(untitled, width=15).splitlines() == ["x  first", "a      1", "", "x  second", "a       2"]
 
 
 def test_markdown_escapes_all_but_raw_text():
