@@ -44,7 +44,7 @@ _lock = threading.Lock()
 @cache
 def folder() -> Path:
     """Return where compiled code is kept: a folder for each state of the sources, as numba checks only one file."""
-    return _root() / f"{source_digest('engine', 'kernels', 'learners')}-{version(COMPILER)}"
+    return _root() / f"{source_digest('engine', 'fleet', 'kernels', 'learners')}-{version(COMPILER)}"
 
 
 @cache

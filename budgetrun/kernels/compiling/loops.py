@@ -306,6 +306,55 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
     return total, absolute
 
 
+def values_at(kernel, rows, at, places, x):
+    out, formula, numbers = np.empty(len(places)), kernel.formula, kernel.numbers
+    for i in range(len(places)):
+        place, s = places[i], 0.0
+        for j in range(len(x)):
+            a, b = np.float64(rows[place, at + j]), np.float64(x[j])
+            s += (a - b) * (a - b) if kernel.of_distance else a * b
+        out[i] = s
+    # In a loop of its own, which is vectorized.
+    for i in range(len(out)):
+        out[i] = formula(out[i], *numbers)
+    return out
+
+
+def sum_at(cells, slots, values):
+    total = absolute = 0.0
+    for i in range(len(slots)):
+        term = cells[slots[i], 0] * values[i]
+        total += term
+        absolute += abs(term)
+    return total, absolute
+
+
+def add_at(cells, slots, column, factor, values):
+    for i in range(len(slots)):
+        cells[slots[i], column] += factor * values[i]
+
+
+def scale_at(cells, slots, factor):
+    for i in range(len(slots)):
+        cells[slots[i], 0] *= factor
+        cells[slots[i], 1] *= factor
+
+
+def touch(memory: Any, learners: Any) -> None:
+    """Read one entry of each learner after the other, so that the processor waits for all of these at once."""
+    n = len(learners)
+    slots, left, most = np.empty(n, np.int64), np.empty(n, np.int64), 0
+    for i in range(n):
+        slots[i], left[i] = memory.ints[learners[i], 0], memory.ints[learners[i], 2]
+        most = max(most, left[i])
+    for _ in range(most):
+        for i in range(n):
+            if left[i] > 0:
+                slots[i], left[i] = memory.links[slots[i], 4], left[i] - 1
+    # What nobody reads would not be computed.
+    memory.counts[-1] = slots.sum()
+
+
 # Of the ``slots`` that these functions are given, a tile needs the first ``counts[tile]``; only those are filled.
 
 

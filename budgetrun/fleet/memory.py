@@ -1,0 +1,485 @@
+"""One memory for many learners: a Forgetron per key, whose entries share a limit of bytes."""
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from budgetrun.base.problem import UNSURE
+from budgetrun.engine.hypotheses.pairs import first_smallest
+from budgetrun.engine.play import NOT_FINITE
+from budgetrun.fleet.loops import add_at, scale_at, sum_at, touch, values_at
+from budgetrun.fleet.policies.base import Policy
+from budgetrun.kernels import Kernel
+from budgetrun.kernels.compiling import Compilable
+from budgetrun.kernels.sums import taken
+from budgetrun.learners.forgetron import damage, gentlest_shrinking, largest_competitor, loss_by_shrinking
+
+KAPPA = 15 / 32
+# The rounding error of a damage Psi.
+_ROUNDING = 1e-9
+# The columns of an entry: of its cells, and of these as 32-bit integers. With rows of its own, the row follows.
+WEIGHT, OWN, AFTER, ROW = 0, 1, 4, 5
+# The columns of a learner: as 32-bit integers, as 64-bit integers, and as floats.
+FIRST, LAST, SIZE, FLOOR, FEWEST, FRESH = range(6)
+M, SEEN = 3, 4
+Q, SHRINKING, NORM = 5, 6, 7
+# The places of `SharedMemory.counts`.
+LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
+# The bytes of a learner: 64 in `ones`, 8 in `prices`, 8 in the tree, 60 in a dict; Python's memory comes in steps.
+_LEARNER, _STEP = 64 + 8 + 8 + 60, 16
+# The arguments, of which a memory is made again.
+_GIVEN = ("kernel", "policy", "most", "n_features", "dtype", "shares", "greedy", "entry_bytes", "row_bytes")
+# Rounds whose learners are loaded into the caches together.
+_AHEAD = 16
+
+
+class SharedMemory(Compilable):
+    """Learners 0, 1, ... and their entries, in one set of arrays.
+
+    An entry is a row that a learner holds, with a weight. Rows are stored once per entry, or, if learners share them,
+    once for all. In a round, all learners that play it predict, those that erred insert an entry, and then the policy
+    names learners whose entries are removed, until the memory holds its limit. A learner keeps its floor.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
+    policy : Policy
+    n_features : int, >= 0
+    dtype : "float32" or "float64"
+        Of the stored rows. Everything else is computed in float64.
+    limit : int
+        Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
+    most_learners : int, >= 1
+    shares : bool
+        Learners play the same rows, each with labels of its own.
+    greedy : bool
+        Remove an entry that does no harm, if there is one, instead of the oldest.
+    entry_bytes, row_bytes : int or None
+        The sizes of an entry and of a row; None for those of the arrays.
+
+    Attributes
+    ----------
+    cells : ndarray, shape (entries, ...)
+        By entry: y sigma; the part of f(x_i) that is due to the entry itself and younger ones (greedy: all of f(x_i));
+        the next younger entry of the same learner; and its row, or the place of that. All of an entry is in one place,
+        because the time of a round is that of finding it in a large memory.
+    ones : ndarray, shape (most_learners, 8)
+        By learner: its oldest and its youngest entry, n, b, the fewest entries before a removal that shrank (0 for
+        none), whether the youngest is of this round; M; its rounds; Q; the sum of log(1 / Phi), for U of the floor;
+        ||f||^2.
+    prices, tree : ndarray
+        What the policy compares, and a tournament over the learners that are above their floors.
+
+    Notes
+    -----
+    The arrays have room for all that the limit allows. The system gives them memory when it is written.
+
+    References
+    ----------
+    Dekel, Shalev-Shwartz & Singer (2008), section 9, asks for this; phi: eqs. (42)-(44), with a reserve of 15/32 for
+    each entry above the floor.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        policy: Policy,
+        *,
+        n_features: int,
+        dtype: str,
+        limit: int,
+        most_learners: int,
+        shares: bool = False,
+        greedy: bool = False,
+        entry_bytes: int | None = None,
+        row_bytes: int | None = None,
+    ) -> None:
+        self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy
+        self.dtype, self.most = dtype, (limit, most_learners)
+        sizes = bytes_of(policy, n_features, dtype, shares)
+        self.entry_bytes = sizes[0] if entry_bytes is None else entry_bytes
+        self.row_bytes = sizes[1] if row_bytes is None else row_bytes
+        more = most_learners if shares else 1
+        n_rows = limit // max(1, self.row_bytes if shares else self.entry_bytes + self.row_bytes) + more
+        n = n_rows
+        if shares:
+            # A learner holds a row once at most.
+            n = n_rows * more if self.entry_bytes == 0 else min(limit // self.entry_bytes + more, n_rows * more)
+        itemsize = np.dtype(dtype).itemsize
+        # Where rows begin.
+        self.at = 0 if shares else (4 * AFTER + 4 + itemsize - 1) // itemsize
+        self.n_features = n_features
+        self.cells = _aligned(n, 3 if shares else -(-(self.at + n_features) * itemsize // 8))
+        self.rows = np.zeros((n_rows, n_features), dtype=dtype) if shares else self.cells.view(dtype)
+        # The entries of a shared row; if it is free, the next free row, negative.
+        self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
+        self.born = np.zeros(n if policy.by_age else 0, dtype=np.int64)
+        self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
+        self.links, self.ints, self.longs = (
+            self.cells.view(np.int32),
+            self.ones.view(np.int32),
+            self.ones.view(np.int64),
+        )
+        self.tree = np.zeros(2 << max(most_learners - 1, 1).bit_length(), dtype=np.int32)
+        self.counts = np.zeros(10, dtype=np.int64)
+        self.counts[LIMIT] = limit
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the room that is not used."""
+        state = {name: getattr(self, name) for name in _GIVEN}
+        for name, used in self._used().items():
+            state[name] = getattr(self, name)[:used].copy()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        given = {name: state[name] for name in _GIVEN if name not in ("kernel", "policy", "most")}
+        limit, most = state["most"]
+        SharedMemory.__init__(self, state["kernel"], state["policy"], limit=limit, most_learners=most, **given)
+        for name in self._used():
+            getattr(self, name)[: len(state[name])] = state[name]
+
+    def _used(self) -> dict[str, int]:
+        """Return how much of each array is used."""
+        slots, places = int(self.counts[NEW_SLOT]), int(self.counts[NEW_ROW])
+        learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
+        found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
+        return (
+            found | {"born": min(slots, len(self.born))} | ({"holders": places, "rows": places} if self.shares else {})
+        )
+
+    # -- rounds ----------------------------------------------------------------------------------------------------
+
+    def score(self, j: int, x: np.ndarray) -> float:
+        """Return f_j(x) for an example of shape (d,), of the dtype of the rows."""
+        slots = self.slots_of(j)
+        return self._sum(slots, self._values(self.places(slots), x))
+
+    def play(self, j: int, x: np.ndarray, y: int) -> float:
+        """Play a round of one learner, with rows of its own; return f_j(x) before it."""
+        slots = self.slots_of(j)
+        values = self._values(slots, x)
+        score = self._sum(slots, values)
+        self.longs[j, SEEN] += 1
+        if y * score <= 0:
+            slot = self._take_slot()
+            self.row(slot)[:] = x
+            self._add(j, slot, y, score, slots, values)
+            self.counts[BYTES] += self.row_bytes
+            self.refresh(j)
+        self.relieve()
+        self.ints[j, FRESH] = 0
+        return score
+
+    def play_all(self, x: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None:
+        """Play a round of learners that share rows; those whose label is 0 do not play. ``out`` gets their scores."""
+        place = self._take_row()
+        self.rows[place] = x
+        values, m = self._values(np.arange(self.counts[NEW_ROW]), x), len(labels)
+        for j in range(m):
+            out[j] = 0.0
+            if labels[j]:
+                self.longs[j, SEEN] += 1
+                slots = self.slots_of(j)
+                out[j] = self._sum(slots, taken(values, self.places(slots)))
+        for j in range(m):
+            if labels[j] and labels[j] * out[j] <= 0:
+                slots = self.slots_of(j)
+                slot = self._take_slot()
+                self.links[slot, ROW] = place
+                self.holders[place] += 1
+                self._add(j, slot, labels[j], out[j], slots, taken(values, self.places(slots)))
+        if self.holders[place]:
+            self.counts[BYTES] += self.row_bytes
+            for i in np.flatnonzero(self.ints[:m, FRESH]):
+                self.refresh(int(i))
+        else:
+            self._free_row(place)
+        self.relieve()
+        self.ints[:m, FRESH] = 0
+
+    def relieve(self) -> None:
+        """Remove entries until the memory holds its limit."""
+        while self.tree[1] != 0 and self.policy.is_over(self):
+            self.policy.relieve(self)
+
+    def remove(self, j: int) -> None:
+        """Shrink learner ``j`` as much as the removal of its oldest entry, or a harmless one, requires; remove that."""
+        r, before = self.oldest(j), -1
+        if self.greedy:
+            r, before = self._least_harmful(j)
+        sigma, mu = self.weight_and_margin(r)
+        phi = self.phi(j, sigma, mu)
+        self.ones[j, Q] += damage(phi * sigma, phi * mu)
+        if phi < 1:
+            self._shrink(j, phi, r)
+        weight, square = self.cells[r, WEIGHT], self.square(r)
+        self.ones[j, NORM] += weight * (weight * square - 2 * self.cells[r, OWN])
+        if self.greedy:
+            slots = self.slots_of(j)
+            values = self._values(self.places(slots), self.row(r))
+            add_at(self.cells, slots, OWN, -weight, values)
+        if before < 0:
+            self.ints[j, FIRST] = self.links[r, AFTER]
+        else:
+            self.links[before, AFTER] = self.links[r, AFTER]
+            if r == self.ints[j, LAST]:
+                self.ints[j, LAST] = before
+        self.ints[j, SIZE] -= 1
+        self._free_slot(r)
+        self.refresh(j)
+
+    def forget(self, j: int) -> None:
+        """Remove all entries of a learner, and what is known of it."""
+        for slot in self.slots_of(j):
+            self._free_slot(slot)
+        self.ones[j] = 0.0
+        self.refresh(j)
+
+    # -- read by policies ------------------------------------------------------------------------------------------
+
+    def is_full(self) -> bool:
+        """Return whether the memory is over its limit."""
+        return bool(self.counts[BYTES] > self.counts[LIMIT])
+
+    def size(self, j: int) -> int:
+        """Return n, the entries of a learner."""
+        return int(self.ints[j, SIZE])
+
+    def mistakes(self, j: int) -> int:
+        """Return M, the mistakes of a learner."""
+        return int(self.longs[j, M])
+
+    def oldest(self, j: int) -> int:
+        """Return the oldest entry of a learner."""
+        return int(self.ints[j, FIRST])
+
+    def payers(self) -> np.ndarray:
+        """Return the learners above their floors."""
+        return np.flatnonzero(self.ints[:, SIZE] > self.ints[:, FLOOR])
+
+    def weight_and_margin(self, r: int) -> tuple[float, float]:
+        """Return sigma and mu = y f(x) of an entry; mu of the oldest only, unless greedy."""
+        weight, own = self.cells[r, WEIGHT], self.cells[r, OWN]
+        return abs(weight), own if weight > 0 else -own
+
+    def phi(self, j: int, sigma: float, mu: float) -> float:
+        """Return the largest phi in (0, 1] that learner ``j`` may shrink by; it will hold one entry less."""
+        above = max(0, self.ints[j, SIZE] - 1 - self.ints[j, FLOOR])
+        return gentlest_shrinking(sigma, mu, self.ones[j, Q], self.longs[j, M] - above)
+
+    def U(self, j: int) -> float:
+        """Return U of the learner's floor, or of 1."""
+        return largest_competitor(max(self.ints[j, FLOOR], 1))
+
+    def freed(self, j: int) -> int:
+        """Return the bytes that the removal of the learner's oldest entry frees."""
+        alone = not self.shares or self.holders[self.links[self.ints[j, FIRST], ROW]] == 1
+        return self.entry_bytes + (self.row_bytes if alone else 0)
+
+    # -- the policy's choice ---------------------------------------------------------------------------------------
+
+    def refresh(self, j: int) -> None:
+        """Tell the policy that a learner has changed."""
+        self.policy.refresh(self, j, self.ints[j, SIZE] > self.ints[j, FLOOR])
+
+    def _refresh_oldest(self, place: int) -> None:
+        """Refresh the learner whose oldest entry has a row alone, since when no one else holds it."""
+        if self.holders[place] == 1:
+            for j in range(len(self.ints)):
+                if self.ints[j, SIZE] and self.links[self.ints[j, FIRST], ROW] == place:
+                    self.refresh(j)
+
+    # -- entries ---------------------------------------------------------------------------------------------------
+
+    def slots_of(self, j: int) -> np.ndarray:
+        """Return the entries of a learner, the oldest first."""
+        slots, slot = np.empty(self.ints[j, SIZE], dtype=np.int64), self.ints[j, FIRST]
+        for i in range(len(slots)):
+            slots[i] = slot
+            slot = self.links[slot, AFTER]
+        return slots
+
+    def place(self, slot: int) -> int:
+        """Return the place of an entry's row."""
+        return int(self.links[slot, ROW]) if self.shares else slot
+
+    def places(self, slots: np.ndarray) -> np.ndarray:
+        """Return the rows of entries."""
+        if not self.shares:
+            return slots
+        found = np.empty_like(slots)
+        for i in range(len(slots)):
+            found[i] = self.links[slots[i], ROW]
+        return found
+
+    def row(self, slot: int) -> np.ndarray:
+        """Return the row of an entry, shape (d,)."""
+        return self.rows[self.place(slot), self.at : self.at + self.n_features]
+
+    def square(self, slot: int) -> float:
+        """Return k(x, x) of an entry."""
+        kernel, s = self.kernel, 0.0
+        formula = kernel.formula
+        if not kernel.of_distance:
+            x = self.row(slot)
+            for i in range(len(x)):
+                s += np.float64(x[i]) * np.float64(x[i])
+        return float(formula(s, *kernel.numbers))
+
+    def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return values_at(self.kernel, self.rows, self.at, places, x)
+
+    def _sum(self, slots: np.ndarray, values: np.ndarray) -> float:
+        """Return a score; 0 if its terms cancel except for rounding."""
+        total, absolute = sum_at(self.cells, slots, values)
+        if not math.isfinite(total):
+            raise FloatingPointError(NOT_FINITE)
+        return total if abs(total) > UNSURE * absolute else 0.0
+
+    def _add(self, j: int, slot: int, y: int, score: float, slots: np.ndarray, values: np.ndarray) -> None:
+        """Give learner ``j`` an entry, whose kernel values with the others are known."""
+        square = self.square(slot)
+        add_at(self.cells, slots, OWN, float(y), values)
+        self.cells[slot, WEIGHT], self.cells[slot, OWN] = y, y * square + (score if self.greedy else 0.0)
+        self.ones[j, NORM] += y * (2 * score + y * square)
+        if self.ints[j, SIZE]:
+            self.links[self.ints[j, LAST], AFTER] = slot
+        else:
+            self.ints[j, FIRST] = slot
+        self.ints[j, LAST] = slot
+        self.ints[j, SIZE] += 1
+        self.longs[j, M] += 1
+        self.ints[j, FRESH] = 1
+        self.counts[MISTAKES] += 1
+        if self.policy.by_age:
+            self.born[slot] = self.counts[MISTAKES]
+
+    def _shrink(self, j: int, phi: float, r: int) -> None:
+        """f_j *= phi, before the removal of entry ``r``."""
+        self.ones[j, SHRINKING] += loss_by_shrinking(math.sqrt(max(self.ones[j, NORM], 0.0)), phi, self.U(j))
+        slots, n = self.slots_of(j), int(self.ints[j, SIZE])
+        self.ints[j, FEWEST] = min(n, self.ints[j, FEWEST]) if self.ints[j, FEWEST] else n
+        if self.policy.by_age:
+            since = self.counts[MISTAKES] - self.born[r] + 1
+            self.counts[FEWEST] = min(since, self.counts[FEWEST]) if self.counts[FEWEST] else since
+        scale_at(self.cells, slots, phi)
+        self.ones[j, NORM] *= phi * phi
+
+    def _least_harmful(self, j: int) -> tuple[int, int]:
+        """Return the entry that does least damage, if that is harmless, else the oldest; and the one before it, or -1.
+
+        The entry of this round stays if there are others.
+        """
+        slots = self.slots_of(j)
+        n = len(slots) - int(self.ints[j, FRESH])
+        Psi = np.full(max(n, 1), math.inf)
+        for i in range(n):
+            Psi[i] = damage(*self.weight_and_margin(slots[i]))
+        i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
+        if i == 0 or Psi[i] > KAPPA + _ROUNDING:
+            return slots[0], -1
+        return slots[i], slots[i - 1]
+
+    def _take_slot(self) -> int:
+        counts = self.counts
+        counts[ENTRIES] += 1
+        counts[BYTES] += self.entry_bytes
+        slot = int(counts[FREE_SLOT]) - 1
+        if slot >= 0:
+            counts[FREE_SLOT] = self.links[slot, AFTER]
+            return slot
+        counts[NEW_SLOT] += 1
+        return int(counts[NEW_SLOT]) - 1
+
+    def _free_slot(self, slot: int) -> None:
+        counts = self.counts
+        counts[ENTRIES] -= 1
+        counts[BYTES] -= self.entry_bytes
+        self.links[slot, AFTER] = counts[FREE_SLOT]
+        counts[FREE_SLOT] = slot + 1
+        if not self.shares:
+            counts[BYTES] -= self.row_bytes
+            return
+        place = self.links[slot, ROW]
+        self.holders[place] -= 1
+        if self.holders[place] == 0:
+            counts[BYTES] -= self.row_bytes
+            self._free_row(place)
+        else:
+            self._refresh_oldest(place)
+
+    def _take_row(self) -> int:
+        counts = self.counts
+        place = int(counts[FREE_ROW]) - 1
+        if place >= 0:
+            counts[FREE_ROW] = -self.holders[place]
+            self.holders[place] = 0
+            return place
+        counts[NEW_ROW] += 1
+        return int(counts[NEW_ROW]) - 1
+
+    def _free_row(self, place: int) -> None:
+        self.holders[place] = -self.counts[FREE_ROW]
+        self.counts[FREE_ROW] = place + 1
+
+
+def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple[int, int]:
+    """Return the bytes of an entry, without its row, and of a row."""
+    row = n_features * np.dtype(dtype).itemsize
+    # An entry with its row fills whole words of 8 bytes.
+    together = 24 if shares else -(-(20 + row) // 8) * 8 if dtype == "float32" else 24 + row
+    return together - (0 if shares else row) + 8 * policy.by_age, row + 4 * shares
+
+
+def learner_bytes(key: int | str) -> int:
+    """Return the bytes of a learner besides its entries: in the arrays, in a dict of the keys, and of its key."""
+    return _LEARNER + -(-sys.getsizeof(key) // _STEP) * _STEP
+
+
+def most_learners(limit: int, floor_bytes: int) -> int:
+    """Return the most learners that a limit of bytes allows."""
+    return max(1, limit // (_LEARNER + 2 * _STEP + floor_bytes))
+
+
+def _aligned(n: int, width: int) -> np.ndarray:
+    """Return zeros of shape (n, width) that begin at a multiple of 64 bytes, as the caches do."""
+    cells = np.zeros(n * width + 8)
+    start = -cells.ctypes.data % 64 // 8
+    return cells[start : start + n * width].reshape(n, width)
+
+
+def play_batch(
+    memory: Any, learners: np.ndarray, charges: np.ndarray, X: np.ndarray, y: np.ndarray, out: np.ndarray
+) -> None:
+    """Play rounds of one learner each, in their order; ``charges`` are bytes taken from the limit before each."""
+    for t in range(len(y)):
+        if t % _AHEAD == 0:
+            touch(memory, learners[t : t + _AHEAD])
+        memory.counts[LIMIT] -= charges[t]
+        out[t] = memory.play(learners[t], X[t], y[t])
+
+
+def play_one(kept: Any, j: int, charge: int, x: np.ndarray, y: int) -> float:
+    """Play a round of one learner, as `play_batch` does; ``kept`` is the memory as compiled code keeps it."""
+    kept.inside.counts[LIMIT] -= charge
+    return float(kept.inside.play(j, x, y))
+
+
+def score_one(kept: Any, j: int, x: np.ndarray) -> float:
+    """Return f_j(x)."""
+    return float(kept.inside.score(j, x))
+
+
+def play_stream(memory: Any, X: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:
+    """Play rounds of learners that share rows; ``Y``, shape (b, m), has 0 for those that do not play."""
+    for t in range(len(Y)):
+        memory.play_all(X[t], Y[t], out[t])
+
+
+def score_batch(memory: Any, learners: np.ndarray, X: np.ndarray, out: np.ndarray) -> None:
+    """Compute f_j(x) for pairs of a learner and an example; 0 for a learner of -1."""
+    for t in range(len(X)):
+        out[t] = memory.score(learners[t], X[t]) if learners[t] >= 0 else 0.0

@@ -1,0 +1,171 @@
+"""Check the theory of docs/shared-memory.md on adversarial streams; write results/shared_memory/.
+
+These are a table, checks.csv, and two figures.
+
+Usage: python scripts/results/shared_memory.py            (five minutes)
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TOP / "tests")]
+
+from reference import fleet_adversaries as adversaries  # noqa: E402
+from reference.fleet import POLICIES, U_of, split  # noqa: E402
+
+FOLDER = TOP / "results" / "shared_memory"
+EVERY: dict[str, Any] = {**POLICIES, "spiteful": adversaries.Spiteful, "restless": adversaries.Restless}
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Write the table and the figures."""
+    FOLDER.mkdir(exist_ok=True)
+    rows = [*adversarial(), *paging(), *norms(), *small_kappa(), *covering()]
+    pd.DataFrame(rows).to_csv(FOLDER / "checks.csv", index=False, float_format="%.6g")
+    draw_norms(FOLDER / "norms.png")
+    draw_slack(FOLDER / "slack.png")
+
+
+def adversarial() -> Iterator[Row]:
+    """Yield, for each stream, the largest ratios over all policies: small floors, floors of 83, and no floors."""
+    for stream, play in adversaries.STREAMS.items():
+        found: dict[str, list[float]] = {}
+        removals = n_fleets = 0
+        closest = -math.inf
+        for policy in EVERY.values():
+            if policy is POLICIES["equal_split"]:
+                settings: list[tuple[float, Any, int, int]] = [(25, 6, 1, 4), (3 * 83, 83, 3, 3)]
+            else:
+                settings = [(25, 0, 1, 4), (25, 5, 1, 4), (3 * 83 + 6, 83, 3, 3), (90, 0, 2, 4)]
+            for limit, floors, size, m in settings:
+                shared = stream == "shared rows"
+                sizes = {"entry": int(not shared), "row": int(shared)}
+                made = adversaries.Watched(adversaries.K, limit, policy(), floors, **sizes)
+                play(made, size, m)
+                n_fleets, removals = n_fleets + 1, removals + len(made.removals)
+                closest = max(closest, made.closest)
+                for name, ratio in adversaries.ratios(made).items():
+                    found.setdefault(name, []).append(ratio)
+        yield {"check": "adversarial", "case": stream, "quantity": "fleets", "value": n_fleets}
+        yield {"check": "adversarial", "case": stream, "quantity": "removals", "value": removals}
+        yield {"check": "adversarial", "case": stream, "quantity": "Q - A", "value": closest}
+        for name, ratios in found.items():
+            yield {"check": "adversarial", "case": stream, "quantity": name, "value": max(ratios)}
+
+
+def paging() -> Iterator[Row]:
+    """Yield the mistakes of every policy, and of the best split, if the example that is missing is always asked for."""
+    T = 4000
+    for m in (2, 5, 10):
+        for name, policy in POLICIES.items():
+            floors = split(2 * m - 1, range(m)) if name == "equal_split" else 1
+            made, best = adversaries.paging(m, T, policy(), floors=floors)
+            yield {"check": "paging", "case": m, "policy": name, "quantity": "mistakes", "value": made.M}
+            yield {"check": "paging", "case": m, "policy": name, "quantity": "best split", "value": best}
+
+
+def largest(b: int, most: float = 0.5) -> tuple[float, float]:
+    """Return the largest U with kappa + eps <= 1/2 for a floor b, and its kappa."""
+    s = np.geomspace(1e-6, 0.5, 20_001)
+    low, high = 0.0, 1e3
+    for _ in range(60):
+        U = (low + high) / 2
+        ok = (s * s + 2 * s * (1 + U) + U * U * np.log(1 / s) / (b + 1)).min() <= most
+        low, high = (U, high) if ok else (low, U)
+    at = (s * s + 2 * s * (1 + low) + low * low * np.log(1 / s) / (b + 1)).argmin()
+    return low, float(s[at] ** 2 + 2 * s[at] * (1 + low))
+
+
+def norms() -> Iterator[Row]:
+    """Yield the largest norms of competitors, for several floors."""
+    for b in (9, 20, 83, 1000):
+        U, kappa = largest(b)
+        for name, value in (("U", U), ("kappa", kappa), ("published U", U_of(b))):
+            yield {"check": "norms", "case": b, "quantity": name, "value": value}
+
+
+def small_kappa() -> Iterator[Row]:
+    """Yield what a small kappa costs: mistakes and shrinkings on streams without malice."""
+    for stream in ("own rows", "shared rows", "noise"):
+        for kappa in (15 / 32, 0.2, 0.1, 0.05):
+            made = adversaries.Watched(adversaries.K, 60, POLICIES["oldest"](), 5, kappa=kappa)
+            adversaries.STREAMS[stream](made, 6, 4)
+            shrinkings = sum(phi < 1 for *_, phi in made.removals)
+            what = {"check": "kappa", "case": stream, "kappa": kappa}
+            yield what | {"quantity": "mistakes", "value": made.M}
+            yield what | {"quantity": "shrinkings", "value": shrinkings / len(made.removals)}
+
+
+def covering() -> Iterator[Row]:
+    """Yield how much more memory the sum bound needs to cover the class of every split of B with equal parts."""
+    for m, b in ((2, 100), (126, 100), (10_000, 100), (126, 1000)):
+        wanted, size = m * (b + 1) / math.log(b + 1), float(m * b)
+        while (size + 1) / math.log(size + 1) < wanted:
+            size *= 1.0001
+        yield {"check": "covering", "case": m, "policy": f"b={b}", "quantity": "times", "value": size / (m * b)}
+
+
+def draw_norms(path: Path) -> None:
+    """Draw U over the floor."""
+    floors = np.unique(np.geomspace(4, 2000, 60).astype(int))
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(6, 3.6))
+    axes.loglog(floors, [math.sqrt(b + 1) for b in floors], "k:", label="no algorithm: sqrt(b + 1)")
+    axes.loglog(floors, [largest(b)[0] for b in floors], label="small kappa")
+    proved = floors[floors >= 83]
+    axes.loglog(proved, [U_of(b) for b in proved], label="kappa = 15/32, b >= 83")
+    axes.set(xlabel="floor b", ylabel="largest ||g|| of the bound")
+    axes.legend()
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+
+
+def draw_slack(path: Path) -> None:
+    """Draw Q and A of the learners of two fleets over their mistakes."""
+    plt = pyplot()
+    figure, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    for axes, (title, policy) in zip(both, {"globally oldest": "oldest", "spiteful": "spiteful"}.items(), strict=True):
+        made = _Traced(adversaries.K, 40, EVERY[policy](), 5)
+        adversaries.STREAMS["malicious"](made, 3, 3)
+        for key in range(3):
+            M, Q, A = np.array(made.traced[key]).T
+            axes.plot(M, Q, f"C{key}", label=f"Q, learner {key}")
+            axes.plot(M, A, f"C{key}:", label=f"A, learner {key}")
+        axes.set(xlabel="mistakes of the learner", title=title)
+    both[0].set_ylabel("sum of damages")
+    both[1].legend(fontsize=8)
+    figure.savefig(path, dpi=110, bbox_inches="tight")
+
+
+class _Traced(adversaries.Watched):
+    """A fleet that notes M, Q and A of each learner after each round."""
+
+    def play(self, row: int, x: Any, labels: Any) -> None:
+        super().play(row, x, labels)
+        self.traced: dict[Any, list[tuple[float, float, float]]] = getattr(self, "traced", {})
+        for key, f in self.learners.items():
+            self.traced.setdefault(key, []).append((f.M, f.Q, f.allowed()))
+
+
+def pyplot() -> Any:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    main()
