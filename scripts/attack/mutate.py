@@ -55,6 +55,7 @@ TESTS = {
     "data": "data hostile/test_readers.py",
     "engine": "engine learners test_estimators.py",
     "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py play",
+    "fleet": "fleet",
     "kernels": "engine learners test_multitask.py",
     "learners": "engine learners",
     "papers": "papers config/test_claims.py config/test_config_solvers.py results/report/test_verdicts.py",
