@@ -49,15 +49,16 @@ RECORD = TOP / "tests" / "mutation"
 TESTS = {
     "__init__.py": "test_import.py",
     "__main__.py": "test_cli.py test_import.py runner/test_interrupts.py",
-    "base": "base config learners test_files.py test_state.py",
+    "base": "base config learners runner/test_metrics.py test_files.py test_state.py",
     "cli.py": "test_cli.py test_results.py runner/test_sweep.py",
     "config": "config runner/test_plan.py results/report",
     "data": "data hostile/test_readers.py",
     "engine": "engine learners test_estimators.py",
     "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py play",
+    "fleet": "fleet",
     "kernels": "engine learners test_multitask.py",
     "learners": "engine learners",
-    "papers": "papers config/test_claims.py results/report/test_verdicts.py",
+    "papers": "papers config/test_claims.py config/test_config_solvers.py results/report/test_verdicts.py",
     "play": "play engine runner/test_metrics.py runner/live",
     "results": "results test_results.py base hostile/test_fuzz_results.py hostile/test_store_faults.py",
     "river.py": "test_river.py play/test_selection_river.py",
@@ -208,11 +209,11 @@ class Finder(ast.NodeVisitor):
         self.function.pop()
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if not any(isinstance(target, ast.Name) and target.id in DECLARED for target in node.targets):
+        if not any(map(is_declared, node.targets)):
             self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value and not (isinstance(node.target, ast.Name) and node.target.id in DECLARED):
+        if node.value and not is_declared(node.target):
             self.visit(node.value)
 
     def visit_Raise(self, node: ast.Raise) -> None:
@@ -267,6 +268,11 @@ class Finder(ast.NodeVisitor):
             end = self.span(node.func)[1]
             self.add(end - len(name), end, NAMES[name])
         self.generic_visit(node)
+
+
+def is_declared(target: ast.expr) -> bool:
+    """Return whether no change of what is assigned here is tried."""
+    return isinstance(target, ast.Name) and (target.id in DECLARED or target.id.endswith("REVISION"))
 
 
 def is_compiled(source: bytes) -> bool:

@@ -13,6 +13,9 @@ def test_text_is_aligned_and_continued():
         *("", "t", "x  first", "a      1"),
         *("", "t (continued)", "x  second", "a       2"),
     ]
+    untitled = Grid(["x", "first", "second"], [["a", "1", "2"]])
+    assert grid.text(untitled, width=16).splitlines() == ["x  first  second", "a      1       2"]
+    assert grid.text(untitled, width=15).splitlines() == ["x  first", "a      1", "", "x  second", "a       2"]
 
 
 def test_markdown_escapes_all_but_raw_text():
@@ -37,3 +40,6 @@ def test_html_escapes_and_marks():
     assert 'aria-label="a &amp; b"' in text
     assert '<th scope="col">&lt;x&gt;</th>' in text
     assert '<td class="best" title="hint" data-value="1.5">1.5<small>of 2</small></td>' in text
+    long = "w" * 31
+    text = grid.html(Grid(["x", long], [["a", long], ["b", long[1:]]], words=(0, 1)), "t")
+    assert [line.count('class="text wide"') for line in text.splitlines() if long[1:] in line] == [0, 1, 0]

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from faults import message
 
 from budgetrun.base.errors import OutOfRangeError
-from budgetrun.data.scaling import Running, scale_in_place
+from budgetrun.data.scaling import Means, Running, scale_in_place
 from budgetrun.kernels import compiling
 
 WHERE = "dataset 'd'"
@@ -220,3 +220,14 @@ def test_values_that_are_too_large_are_refused(X):
         Running(5).scaled(1e200 * X)
     assert message(scale_in_place, 1e200 * X, "running", WHERE) == f"{WHERE}: {said}"
     assert message(scale_in_place, 1e-12 * X, "running", WHERE, 1e298 * X) == f"{WHERE}: test set: {said}"
+
+
+def test_means_of_what_is_known_and_their_deviations():
+    X = np.where(np.random.default_rng(2).random((9, 2)) < 0.3, np.nan, DRAWN[:9, :2])
+    X[:2] = [[1.0, np.nan], [2.0, np.nan]]
+    means = Means(2, spread=True)
+    means.fill(X[:2].copy())
+    assert means.typical() is None
+    means.fill(X[2:].copy())
+    np.testing.assert_allclose(means.typical(), [np.nanmean(X, axis=0), np.nanstd(X, axis=0)])
+    assert Means(2).typical() is None

@@ -12,7 +12,8 @@ from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.formats import csv, idx
-from budgetrun.data.streams import task_signs
+from budgetrun.data.generators import GENERATORS
+from budgetrun.data.streams import StreamInfo, inspect, task_signs
 from budgetrun.kernels.kinds import floats, stored
 
 
@@ -193,11 +194,22 @@ def test_info_of_a_card(pair, digits, monkeypatch):
 def test_info_of_an_own_file(own, tmp_path):
     info = stream_info(spec("own", path=own, n_examples=90))
     assert (info.n_examples, info.n_features, info.nnz_per_row, info.task_names) == (90, 2, None, ["-"])
+    # Manifests of earlier versions do not say it.
+    assert info.n_classes == StreamInfo(1, 1, None, ["-"], "").n_classes == 2
     assert info.files == {"own.csv": info.sha256} == {"own.csv": hashlib.sha256(own.read_bytes()).hexdigest()}
     (tmp_path / "s.libsvm").write_text("1 1:1 99:2\n-1\n")
     assert stream_info(spec("s", path=tmp_path / "s.libsvm")).nnz_per_row == 1.0
     told = message(open_stream, spec("own", path=own), 0, 0, tasks=["01|23"])
     assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
+
+
+@pytest.mark.parametrize(("n", "more"), [(20, ""), (21, ", and 1 more")])
+def test_twenty_classes_are_named(tmp_path, n, more):
+    path = tmp_path / "own.csv"
+    path.write_text("".join(f"{i % n},{i}\n" for i in range(2 * n)))
+    told = inspect(spec("own", path=path, task="multiclass")).told
+    named = ", ".join(f"{label} (2)" for label in range(20))
+    assert told[0].partition(": ")[2] == f"{2 * n} rows x 1 feature; {n} classes: {named}{more}"
 
 
 # Without the files
@@ -282,6 +294,31 @@ def test_unit_vectors_come_in_turn():
     np.testing.assert_array_equal(y[:22], [1, -1] * 10 + [1, 1])
     # Every vector keeps its label, so their sum, each with its own, is right by 1.
     np.testing.assert_array_equal(y * (X @ np.resize([1, -1], 21)), 1)
+
+
+def test_the_friedman_function():
+    X, y = GENERATORS["friedman"].draw(np.random.default_rng(0), 50, 0.0)
+    x = X[7]
+    assert y[7] == pytest.approx(10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4])
+
+
+def test_the_mackey_glass_series_solves_its_equation():
+    """Windows overlap, the series stays in its known range, and smaller steps give the same at first."""
+    X, y = GENERATORS["mackey_glass"].draw(np.random.default_rng(3), 400, 17, 7, 1, 0.0)
+    np.testing.assert_array_equal(X[1:, -1], y[:-1])
+    np.testing.assert_array_equal(X[1:, :-1], X[:-1, 1:])
+    assert 0.2 < y.min() < 0.6
+    assert 1.2 < y.max() < 1.5
+    series = np.concatenate([X[0], y])
+    # The integral of the right-hand side over a unit of time, by Simpson's rule on the samples, is the change.
+    t = np.arange(40, 380)
+
+    def slope(i):
+        delayed = series[i - 17]
+        return 0.2 * delayed / (1 + delayed**10) - 0.1 * series[i]
+
+    change = (slope(t) + 4 * slope(t + 1) + slope(t + 2)) / 3
+    np.testing.assert_allclose(series[t + 2] - series[t], change, atol=5e-3)
 
 
 WHERE = "dataset 'd'"

@@ -77,6 +77,12 @@ def test_other_scalings_are_those_of_floats(scale):
     assert found.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize(("X", "kinds"), [(BITS, "bits bits bits floats"), (COUNTS, "integers integers floats floats")])
+def test_the_kind_of_scaled_rows_is_known_before(tmp_path, X, kinds):
+    scales = ("none", "unit_norm", "minmax", "standard")
+    assert [own_stream(tmp_path / "own.npz", X, scale=scale)[1].kind for scale in scales] == kinds.split()
+
+
 def own_stream(path, X, test=None, **fields):
     y = np.arange(len(X)) % 2
     path.write_bytes(npz(X=X, y=y))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from budgetrun.engine import Group
 from budgetrun.engine.pool import Pool
@@ -65,3 +66,14 @@ def test_compiled_code_packs_bits_as_numpy_does(d, dtype, monkeypatch):
     for found in (packed, strided):
         for one, expected in zip(found, Bits(d).encode(X), strict=True):
             np.testing.assert_array_equal(one, expected)
+
+
+@pytest.mark.compiled
+def test_compiled_code_packs_sparse_bits_as_numpy_does(monkeypatch):
+    X = scipy.sparse.csr_array((RNG.random((70, 130)) < 0.3).astype(np.float64))
+    packed, wrong = Bits(130).encode(X), X.copy()
+    wrong.data[-1] = 2.0
+    assert Bits(130).encode(wrong) is None
+    monkeypatch.setattr(compiling, "on", lambda: False)
+    for one, expected in zip(packed, Bits(130).encode(X), strict=True):
+        np.testing.assert_array_equal(one, expected)

@@ -9,6 +9,7 @@ from budgetrun.engine.hypotheses import (
     Decaying,
     Expansion,
     ExplicitFeatures,
+    MulticlassExpansion,
     MulticlassProjected,
     Nystroem,
     Optimistic,
@@ -274,6 +275,26 @@ def test_linear():
         h = Harness(lambda pool: Linear(pool, 1.0), GAUSSIAN, rng)
         h.f_of = lambda X, w=w: w[0] + X @ w[1:] if len(X) else np.zeros(0)
         h.play(act, lambda h, w=w: assert_close(h.f.w, w, **CLOSE))
+
+
+def test_multiclass_expansion():
+    def act(h):
+        f, rng, n = h.f, h.rng, len(h.held)
+        if rng.random() < 0.6 and not h.x_is_held:
+            (y, rival), weight = (int(c) for c in rng.choice(3, 2, replace=False)), weight_of(rng)
+            f.add(y, rival, weight)
+            h.hold(h.x, weight * (np.eye(3)[y] - np.eye(3)[rival]))
+        elif n:
+            i = int(rng.integers(n))
+            f.evict(i)
+            del h.held[h.key(i)]
+
+    def check(h):
+        assert_close(h.f.coef, h.weights().T if h.held else np.zeros((3, 0)), **CLOSE)
+        assert_close(h.f.support_set, h.points(), **CLOSE)
+
+    for seed in range(SEQUENCES):
+        Harness(lambda pool: MulticlassExpansion(pool, 3), GAUSSIAN, np.random.default_rng(seed), 3).play(act, check)
 
 
 @pytest.mark.parametrize("n_classes", [None, 3])

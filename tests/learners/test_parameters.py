@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from budgetrun.config.problems import ValueType
 from budgetrun.engine import run
 from budgetrun.kernels import Linear
 from budgetrun.learners import BASES, find, parameters, registry
@@ -16,6 +17,7 @@ from budgetrun.learners.hierarchy import label_kernel
 from budgetrun.learners.nogd import NOGD
 from budgetrun.learners.page import complete
 from budgetrun.learners.raker import FACTORS
+from budgetrun.learners.shrinking_perceptron import Phi
 
 # Of learners with defaults, in the order of `registry`.
 DEFAULTS = """
@@ -122,6 +124,12 @@ def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(t
         default = [variant for variant, learner in variants.items() if learner.default_variant]
         several = len(variants) > 1 or None not in variants
         assert default == ([] if not several else [*variants] if len(variants) == 1 else defaults[name])
+
+
+def test_a_formula_has_names_that_are_known():
+    found = {text: ValueType(Phi).check(text)[1] for text in ("(m / (m + 1)) ** 0.1", "m / q")}
+    allowed = "numbers, + - * / **, sqrt log exp min max round and m, norm"
+    assert found == {"(m / (m + 1)) ** 0.1": {}, "m / q": {(): f"'m / q' may use only {allowed}"}}
 
 
 def test_what_follows_from_other_parameters():

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 from sweeping import config, outcomes, parts, rows
+from threadpoolctl import threadpool_info
 
 from budgetrun import config as config_module
 from budgetrun.base.errors import InputError
@@ -17,6 +18,7 @@ from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
 from budgetrun.papers.solvers.measure import packed
 from budgetrun.results.store.files import COLUMNS
+from budgetrun.runner import job
 from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.status import describe
 from budgetrun.runner.sweep import sweep
@@ -42,6 +44,19 @@ def solved_once(tmp_path_factory):
     with contextlib.redirect_stderr(io.StringIO()) as err:
         assert sweep(config_module.load(solver_config(folder)), Options(results=folder / "results")) == 0
     return folder, err.getvalue()
+
+
+def test_a_job_has_one_blas_thread(tmp_path, monkeypatch):
+    found, measured = set(), job.measure
+
+    def watched(*given):
+        found.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return measured(*given)
+
+    monkeypatch.setattr(job, "measure", watched)
+    loaded = config_module.load(config(tmp_path, algorithms=[{"name": "perceptron"}]))
+    assert sweep(loaded, Options(results=tmp_path / "results", jobs=1)) == 0
+    assert found == {1}
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.special
 import sklearn.metrics
 from cases import all_cases, firsts, paired, tied_stream
 
@@ -47,6 +48,23 @@ def probabilities(scores, codes):
         found.append(calibration.of(score))
         calibration.learn(score, code)
     return np.array(found)
+
+
+@pytest.mark.parametrize("n_classes", [None, 3])
+def test_calibration_is_an_online_newton_step(n_classes):
+    """The step as matrices, and the scale as the root mean square of all scores."""
+    scores, y = random_scores(60, n_classes)
+    codes = y if n_classes else (y > 0).astype(int)
+    found, theta, H = probabilities(scores, codes), np.array([1.0, 0.0]), np.eye(2)
+    for t, code in enumerate(codes):
+        z = np.atleast_1d(scores[..., t]) / (np.sqrt(np.mean(scores[..., : t + 1] ** 2)) or 1.0)
+        z = z if n_classes else np.append(0.0, z)
+        offset = np.zeros(len(z)) if n_classes else np.array([0.0, theta[1]])
+        p = scipy.special.softmax(theta[0] * z + offset)
+        np.testing.assert_allclose(found[t], p, rtol=1e-9)
+        g = np.array([p @ z - z[code], 0.0 if n_classes else p[1] - code])
+        H += np.outer(g, g)
+        theta = theta - np.linalg.solve(H, g)
 
 
 @pytest.mark.parametrize("T", [40, 700, 2600])

@@ -24,6 +24,7 @@ def ids(config):
 def test_every_combination_is_one_run(loaded):
     runs = make_plan(loaded).runs
     assert len({run.run_id for run in runs}) == len(runs) == 16
+    assert {len(run.run_id) for run in runs} == {16}
     assert [run.run_id for run in make_plan(loaded).runs] == [run.run_id for run in runs]
     settings = [(run.spec.name, run.spec.budget, run.spec.budget_fraction, run.spec.seed) for run in runs[:8]]
     assert settings == [

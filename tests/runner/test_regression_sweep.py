@@ -15,7 +15,6 @@ from budgetrun.base.errors import InputError
 from budgetrun.config import load
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
-from budgetrun.data.generators import GENERATORS
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
@@ -143,31 +142,6 @@ def test_the_diabetes_data_are_those_of_scikit_learn():
     np.testing.assert_array_equal(stream.X if isinstance(stream.X, np.ndarray) else stream.X.integers, X)
     np.testing.assert_array_equal(stream.tasks["-"], y)
     assert (y.sum(), len(y)) == (67243.0, 442)
-
-
-def test_the_friedman_function():
-    X, y = GENERATORS["friedman"].draw(np.random.default_rng(0), 50, 0.0)
-    x = X[7]
-    assert y[7] == pytest.approx(10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4])
-
-
-def test_the_mackey_glass_series_solves_its_equation():
-    """Windows overlap, the series stays in its known range, and smaller steps give the same at first."""
-    X, y = GENERATORS["mackey_glass"].draw(np.random.default_rng(3), 400, 17, 7, 1, 0.0)
-    np.testing.assert_array_equal(X[1:, -1], y[:-1])
-    np.testing.assert_array_equal(X[1:, :-1], X[:-1, 1:])
-    assert 0.2 < y.min() < 0.6
-    assert 1.2 < y.max() < 1.5
-    series = np.concatenate([X[0], y])
-    # The integral of the right-hand side over a unit of time, by Simpson's rule on the samples, is the change.
-    t = np.arange(40, 380)
-
-    def slope(i):
-        delayed = series[i - 17]
-        return 0.2 * delayed / (1 + delayed**10) - 0.1 * series[i]
-
-    change = (slope(t) + 4 * slope(t + 1) + slope(t + 2)) / 3
-    np.testing.assert_allclose(series[t + 2] - series[t], change, atol=5e-3)
 
 
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)

@@ -133,8 +133,6 @@ def _draw_label(
 
 def _marks(rounds: NDArray[np.int64], shift: float) -> list[int]:
     """Return where on a curve to put markers: five, evenly spaced on the log scale, shifted by a share of a spacing."""
-    if len(rounds) == 1:
-        return [0]
     position = np.log(rounds)
     wanted = position[0] + (np.arange(5) + shift) / 5 * (position[-1] - position[0])
     return sorted({int(np.abs(position - at).argmin()) for at in wanted})

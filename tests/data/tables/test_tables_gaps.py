@@ -100,6 +100,12 @@ def test_many_categories_with_gaps_are_sparse():
     assert X[:, 1].tolist() == [1, 0] * 100
     assert X[:, 2:].sum(axis=1).tolist() == [1] * 200
     assert X[7, -1] == 1
+    table = open_table(frame, label="y", missing="skip", index=())
+    assert [chunk.X.shape[0] for chunk in table.chunks(1)] == [1] * 99
+    (chunk,) = table.chunks()
+    expected = frame.dropna()
+    assert chunk.X.toarray()[:, 0].tolist() == [2.0] * 99
+    assert [table.features[k][2:] for k in chunk.X[:, 1:].indices + 1] == list(expected["c"])
 
 
 @settings(max_examples=25, deadline=None)

@@ -189,6 +189,10 @@ def test_a_hard_margin_allows_no_row_of_zeros():
     assert str(error.value) == "example 1 is a row of zeros, which no hard margin allows"
 
 
+def test_delta_follows_the_accuracy():
+    assert [MPU(accuracy=accuracy).delta for accuracy in (1e-3, 1e-5)] == pytest.approx([1e-5, 1e-6])
+
+
 def test_a_gap_of_thresholds_that_lets_it_cycle_is_refused():
     for delta_b in (1.0, 0.5, -3.0, math.nan):
         with pytest.raises(InputError) as error:

@@ -5,6 +5,7 @@ import importlib
 import math
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ import scipy.sparse as sp
 from papers.solvers.conftest import blobs, grid
 
 from budgetrun.base.errors import InputError
+from budgetrun.config import kinds
 from budgetrun.config.problems import ValueType
+from budgetrun.data.streams import StreamInfo
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.papers.solvers import find, parameters, registry
 from budgetrun.papers.solvers.base import checkpoints, objective, too_long
@@ -138,6 +141,11 @@ def test_examples(name):
 def test_numba_waits_until_it_is_needed():
     code = "import sys, budgetrun, budgetrun.papers.solvers as s; s.registry(); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_memory_has_room_for_both_sets_and_a_copy_with_their_labels():
+    spec, info = SimpleNamespace(kernel=Linear()), StreamInfo(10, 1, None, ["-"], "", n_test=1000)
+    assert kinds.find("solver").memory(spec, info) >= 2 * 1010 * (8 + 8)
 
 
 def test_dcd_lowers_its_tolerance_to_a_target():

@@ -88,6 +88,19 @@ def test_by_the_first_tenth_scored_on_the_rest(tmp_path):
     )
 
 
+def test_root_mean_squares_of_the_rest(tmp_path):
+    own = {"n_examples": 100, "prefix_examples": 10, "mae": 1.0, "r2": 0.5, "prefix_rmse": 3.0, "rmse": 2.0}
+    found = [run("one", "ahpatron", 0, setting={"epsilon": epsilon}, **own) for epsilon in EPSILONS[:2]]
+    folder = folder_of(tmp_path, {"choose": {"by": "prefix"}, "quantity": "rmse"}, found=found)
+    path = folder / "manifest.json"
+    made_of = json.loads(path.read_text())
+    made_of["config"]["datasets"][0]["task"] = "regression"
+    path.write_text(json.dumps(made_of))
+    # Both settings have equal errors in the first tenth: 100 squares of 4 on average, the first 10 of 9.
+    rest = round(((400 - 90) / 90) ** 0.5, 6)
+    assert cells(table_of(folder)) == {"ahpatron": (rest, "epsilon=0.9 on 1 of 1 streams")}
+
+
 PUBLISHED = [{"dataset": "one", "label": "ahpatron", "value": 190.0}]
 
 

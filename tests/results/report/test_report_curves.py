@@ -13,8 +13,9 @@ from sweeping import config
 from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
-from budgetrun.results.report.figures.axes import RoundsPanel
+from budgetrun.results.report.figures.axes import BudgetPanel, RoundsPanel
 from budgetrun.results.store.curves import Curves
+from budgetrun.results.store.read import load as loaded
 from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
@@ -61,6 +62,8 @@ def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
     recorded = np.load(next((folder / "curves").glob("*.npz")))["rounds"]
     assert set(recorded[recorded >= 20]) <= set(xs)
     assert len(xs) == np.sum(recorded >= 20) + 9
+    marks = sorted(set(xs) - set(recorded))
+    assert marks == pytest.approx(xs[0] + (np.arange(9) + 0.75) / 9 * (10000 - xs[0]))
     alt, caption = figure_of(folder)
     ends = "rbp: 20.50% at the end. projectron: 8.00% at the end. perceptron: 11.00% at the end."
     assert alt == f"Online error against the number of rounds on one. {ends}"
@@ -208,8 +211,12 @@ def test_a_label_looks_the_same_in_all_figures(tmp_path, drawing):
 
 
 def test_budgets_that_follow_settings_make_one_line_over_the_budget(tmp_path, drawing):
-    write_figures(swept(tmp_path, {"name": "b", "dataset": "one", "lines": ["rbp"]}))
-    ((xs, ys),) = drawing.lines["rbp"]
+    figures = [{"name": x, "dataset": "one", "lines": ["rbp"], "x": x} for x in ("budget", "budget_fraction")]
+    folder = swept(tmp_path, *figures)
+    numbers = Numbers(loaded(folder))
+    assert [BudgetPanel(numbers, figure, []).whole_x for figure in numbers.results.report.figures] == [True, False]
+    write_figures(folder)
+    xs, ys = drawing.lines["rbp"][0]
     assert (xs, ys) == (pytest.approx([410, 610, 810]), pytest.approx([15.5, 14.5, 13.5]))
 
 

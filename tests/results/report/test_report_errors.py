@@ -82,10 +82,12 @@ def test_a_damaged_folder_is_a_sentence(tmp_path, damage, said):
     refuses(folder, f"{said.format(folder)}: budgetrun sweep CONFIG")
 
 
-@pytest.mark.parametrize("value", ["", "nan", "inf"])
-def test_finished_run_without_an_error(tmp_path, value):
-    folder = build(tmp_path / "r", [run("one", "rbp", 10, online_error=value, run_id="abc")])
-    said = "online_error: run abc is done without a finite number; repeat: budgetrun sweep CONFIG --force"
+@pytest.mark.parametrize(("column", "value"), [
+    ("online_error", ""), ("online_error", "nan"), ("online_error", "inf"), ("seconds", ""), ("objective", "inf"),
+])  # fmt: skip
+def test_finished_run_without_a_number_that_it_needs(tmp_path, column, value):
+    folder = build(tmp_path / "r", [run("one", "rbp", 10, run_id="abc", **{column: value})])
+    said = f"{column}: run abc is done without a finite number; repeat: budgetrun sweep CONFIG --force"
     refuses(folder, f"{folder / 'runs.csv'}: {said}")
 
 

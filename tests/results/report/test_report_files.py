@@ -16,6 +16,7 @@ from fake_results import (
     paper_rows,
     run,
     summary,
+    table_of,
     write_figures,
     write_report,
     written_file,
@@ -24,7 +25,10 @@ from fake_results import (
 from budgetrun.base.files import own_folder
 from budgetrun.results.plotting import save, slug
 from budgetrun.results.report import figures
+from budgetrun.results.report.notes import warnings
+from budgetrun.results.store.read import load
 
+AUTO = {"name": "gaussian", "parameters": {"gamma": "auto"}}
 HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
 
 
@@ -296,6 +300,29 @@ def test_default_figures_need_two_budgets(tmp_path):
     rows += [run("two", "rbp", 10, budget=5), run("a b", "rbp", 10, budget=5), run("a b", "rbp", 9, budget=6)]
     paths = write_figures(build(tmp_path / "r", rows))
     assert [path.name for path in paths] == [f"error_{n}.{s}" for n in ("one", slug("a b")) for s in ("png", "svg")]
+
+
+def test_kernels_and_scales_that_follow_from_the_data_are_said(tmp_path):
+    rows = [run(name, "rbp", 10) for name in ("one", "two")]
+    folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
+    path = folder / "manifest.json"
+    found = json.loads(read(folder, "manifest.json"))
+    found["config"]["datasets"][0] |= {"repetitions": 2, "kernel": AUTO}
+    found["config"]["datasets"][1] |= {"scale": "running"}
+    found["datasets"]["one"]["median_gamma"] = 0.25
+    path.write_text(json.dumps(found))
+    assert table_of(folder).notes[1:] == [
+        "one: gamma auto: 0.25, the median heuristic on the first 1,000 rounds of the first repetition.",
+        "two: each row is scaled by the rows before it (scale: running).",
+    ]
+
+
+def test_scores_that_are_mostly_0_are_a_warning(tmp_path):
+    rows = [run("one", label, 10, zero_scores=n) for label, n in (("rbp", 5000), ("bpa", 5001), ("bogd", 7500))]
+    folder = build(tmp_path / "r", [*rows, run("two", "rbp", 10, zero_scores=400)])
+    assert [text.partition(":")[2].partition(":")[0] for text in warnings(load(folder))] == [
+        " on one, the score of bpa, bogd was exactly 0 in up to 75% of the rounds"
+    ]
 
 
 def test_figure_without_a_finished_run_is_left_out(tmp_path):

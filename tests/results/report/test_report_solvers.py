@@ -10,6 +10,8 @@ import pytest
 from fake_results import build, run, summary, table_of, write_figures, write_report
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
+from budgetrun.results.report.figures import Numbers
+from budgetrun.results.report.figures.axes import SecondsPanel
 from budgetrun.results.report.numbers import with_ratios
 from budgetrun.results.store import optimum
 from budgetrun.results.store.curves import Curves
@@ -42,7 +44,8 @@ def solved(dataset, label, objective, lower_bound="", seconds=0.5, **others):
 
 
 def solved_rows():
-    return [solved(data, label, *found) for data in ("one", "two") for label, found in RESULTS.items()]
+    objectives = [("one", 0.0), ("two", 0.5)]
+    return [solved(data, label, at + more, *own) for data, more in objectives for label, (at, *own) in RESULTS.items()]
 
 
 def made(folder):
@@ -66,8 +69,8 @@ def write_traces(folder, rows):
     """Write a trace for each row as `runs_csv` numbers them, that ends at its objective."""
     (folder / "curves").mkdir(exist_ok=True)
     for i, row in enumerate(rows):
-        seconds = np.array([[0.25, 0.5, 1.0, np.nan]]) * row["seconds"]
-        objective = np.array([[2.0, 1.1, 1.0, np.nan]]) * row["objective"]
+        seconds = np.array([[0.0, 0.25, 0.5, 1.0, np.nan]]) * row["seconds"]
+        objective = np.array([[3.0, 2.0, 1.1, 1.0, np.nan]]) * row["objective"]
         np.savez_compressed(
             folder / "curves" / f"{i:016x}.npz", run_id=[f"{i:016x}"], seconds=seconds, objective=objective, gap=seconds
         )
@@ -162,6 +165,8 @@ def test_figure_over_seconds(folder, drawn):
     words = re.findall(r">([^<>]+)</text>", svg)
     assert {"seconds", "mpu", "dcd", "within what is known of the optimum", "Towards the optimum"} <= set(words)
     assert "svm_perf" not in words
+    numbers = Numbers(load(folder))
+    assert SecondsPanel(numbers, numbers.results.report.figures[0], []).width == pytest.approx(0.001)
 
 
 def test_figure_without_traces_says_so(written):

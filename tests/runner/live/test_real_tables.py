@@ -2,8 +2,10 @@
 
 import csv
 import io
+import lzma
 import os
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +58,8 @@ TABLES = {
     "yeast": (lambda: of_river("yeast.csv.gz"), "Class2", []),
     "chick weights": (lambda: of_river("chick-weights.csv"), "weight", ["--task", "regression"]),
     "Trump approval": (lambda: of_river("trump_approval.csv.gz"), "five_thirty_eight", ["--task", "regression"]),
-    "census-income": pytest.param(census, "income", ["--missing", "skip"], marks=real),
+    "census-income": pytest.param(census, "income", [], marks=real),
+    "census-income, whole rows": pytest.param(census, "income", ["--missing", "skip"], marks=real),
     "covtype": pytest.param(lambda: pd.read_csv(COVTYPE, nrows=N_ROWS), "Cover_Type", [], marks=real),
 }
 CASES = [
@@ -97,7 +100,8 @@ def test_one_table_gives_one_result(made, label, options, tmp_path, monkeypatch)
         called("run", name, *options)
         folder = tmp_path / "results" / name.partition(".")[0]
         found.append(numbers_of(folder))
-        predictions.append(called("predict", folder / "stream.state", name, "--missing", "zero"))
+        missing = ["--missing", "zero"] if "skip" in options else []
+        predictions.append(called("predict", folder / "stream.state", name, *missing))
     assert found[0] == found[1]
     assert predictions[0] == predictions[1]
     rows, settings, kernel = found[0]
@@ -109,9 +113,24 @@ def test_one_table_gives_one_result(made, label, options, tmp_path, monkeypatch)
         np.testing.assert_allclose(learned, [float(rows[0][key]) for key in ("mae", "rmse")], rtol=1e-9)
 
 
+@real[0]
+@real[1]
+def test_census_income_as_it_is_distributed_gives_the_numbers_of_its_frame(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+    with lzma.open(CENSUS, "rt") as file:
+        Path("census.data").write_text("".join(islice(file, N_ROWS)))
+    called("run", "census.data", *OPTIONS, "--label", "last")
+    rows, settings, kernel = numbers_of(tmp_path / "results" / "census")
+    frame = census().iloc[:N_ROWS]
+    assert frame.isna().any().sum() == 8
+    mistakes, _ = through_python(frame, "income", [], settings, kernel["gamma"])
+    assert [int(row["mistakes"]) for row in rows if row["label"] == "rbp"] == [mistakes]
+
+
 def through_python(frame, label, options, settings, gamma):
     """Return what the same learner makes of a data frame: mistakes, or mean absolute and root mean squared error."""
-    missing = "skip" if "skip" in options else "refuse"
+    missing = "skip" if "skip" in options else "fill"
     numbers = settings["task"] == "regression"
     table = open_table(frame, label=label, missing=missing, classes=() if numbers else None)
     scale = scaler(settings["scale"], len(table.features))
