@@ -266,14 +266,16 @@ def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, swep
     assert os.stat("results/small/runs.csv").st_mtime_ns == before
 
 
-def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, undrawn, monkeypatch):
+def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, monkeypatch):
     def fail(*_):
         raise ValueError("no")
 
+    reported = []
+    monkeypatch.setattr("budgetrun.cli._report", reported.append)
     monkeypatch.setattr("budgetrun.learners.rbp.RBP.update", fail)
     one, two = config(".", "one"), config(".", "two", algorithms=[{"name": "perceptron"}])
     code, _, err = command("sweep", one, two, "--jobs", 1)
-    assert code == 1
+    assert (code, list(map(str, reported))) == (1, ["results/one", "results/two"])
     assert "6 runs failed; to repeat them: budgetrun sweep one.yaml\n" in err
     assert command("status", "results")[1] == (
         "results/one: 10 of 16 runs finished, 6 failed; to complete it: budgetrun sweep one.yaml\n"
@@ -306,6 +308,7 @@ def test_data_missing(command, undrawn, tmp_path):
     assert command("data", "fetch", "usps") == (1, listed, sentence)
     assert command("data", "verify", "usps") == (1, listed, "")
     assert command("data", "verify", "noisy_gaussians") == (0, "", "")
+    assert command("data", "verify", "usps", "noisy_gaussians") == (1, listed, "")
     code, out, _ = command("data", "list")
     assert code == 0
     assert "usps               missing" in out

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 import budgetrun
 from budgetrun.estimators import base
+from budgetrun.estimators.arguments import found_gamma
 from budgetrun.kernels.width import median_gamma
 
 river = pytest.importorskip("budgetrun.river")
@@ -83,6 +84,9 @@ def test_gamma_of_other_kernels_and_of_rows_without_distances():
     assert budgetrun.Perceptron(kernel="polynomial", gamma="scale").fit(RAW / 100, LABELS).gamma_ > 0
     same = budgetrun.Perceptron().fit(np.ones((9, 2)), np.arange(9) % 2)
     assert same.gamma_ == 1.0
+    # The least and the largest gamma of a kernel, and less.
+    for a, gamma in ((7.071067811865475e49, 1e-100), (7.071067811865475e-51, 1e100), (1e50, 1.0)):
+        assert found_gamma("scale", np.array([[a, a], [-a, -a]])) == gamma
     with pytest.raises(ValueError, match=r"^gamma must be .*got 'mean'"):
         budgetrun.Perceptron(gamma="mean").fit(RAW, LABELS)
 

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -163,6 +164,12 @@ def test_the_helper_ends_with_its_parent_and_not_before(fresh, how):
     locked = os.open(fresh / "helper.lock", os.O_RDWR)
     fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(locked)
+
+
+def test_a_process_does_not_wait_for_its_helper_at_its_end():
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(5)"]) as helper:
+        background._end(helper, os.getpid())
+    assert helper.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("cause", ["cache", "executable"])

@@ -89,7 +89,11 @@ def test_no_table_is_forgotten(name):
     member = group.members[0]
     held = arrays([member.learner, member.hypothesis], set())
     tables = [a for a in held if a.ndim == 2 and budget <= min(a.shape) and max(a.shape) < 5 * budget]
-    assert sum(table.nbytes for table in tables) <= 2 * needed
+    found = sum(table.nbytes for table in tables)
+    assert found <= 2 * needed
+    # These have other tables, or none before the budget is full.
+    if name.partition("-")[0] not in ("auto", "forks", "nogd", "skegd"):
+        assert needed <= 2 * found
 
 
 def test_estimators_and_dry_runs_refuse_it_alike(tmp_path, monkeypatch):

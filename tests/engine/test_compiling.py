@@ -13,7 +13,7 @@ import pytest
 from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
 
 from budgetrun.engine import Group
-from budgetrun.kernels import Gaussian, compiling
+from budgetrun.kernels import Gaussian, compiling, sums
 from budgetrun.learners import find
 
 KINDS = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
@@ -95,6 +95,26 @@ def test_compiled_code_gives_the_same_bits(case_id, monkeypatch):
         for first in range(-(-len(X) // 70)):
             for one, other in zip(traced(learner, X, y, monkeypatch, first), interpreted, strict=True):
                 np.testing.assert_array_equal(one, other)
+
+
+def test_short_loops_compute_what_numpy_does():
+    loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
+    rng = np.random.default_rng(0)
+    a, b, c = rng.normal(size=(3, 70))
+    given = {
+        "add_multiple": (a, 0.3, b),
+        "multiply": (a, 0.3),
+        "inner": (a, b),
+        "mass": (a, b * b),
+        "count_errors": (a, 0.3, b, c > 0, c / 2),
+        "copy": (a[:50], b),
+        "close_gap": (a, 7, 60),
+    }
+    for name, arguments in given.items():
+        one, other = (copy.deepcopy(arguments) for _ in range(2))
+        assert getattr(loops, name)(*one) == getattr(sums, name)(*other), name
+        for left, right in zip(one, other, strict=True):
+            np.testing.assert_array_equal(left, right, err_msg=name)
 
 
 @pytest.mark.compiled

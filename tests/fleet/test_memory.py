@@ -5,7 +5,20 @@ import pytest
 from reference.fleet import POLICIES, Fleet, U_of, events, fleet
 
 from budgetrun.fleet import SharedMemory, registry
-from budgetrun.fleet.memory import BYTES, FEWEST, FLOOR, NORM, SEEN, SHRINKING, SIZE, M, Q, play_batch, play_stream
+from budgetrun.fleet.memory import (
+    BYTES,
+    ENTRIES,
+    FEWEST,
+    FLOOR,
+    NORM,
+    SEEN,
+    SHRINKING,
+    SIZE,
+    M,
+    Q,
+    play_batch,
+    play_stream,
+)
 from budgetrun.kernels import Gaussian, compiling
 
 LEARNERS, LIMIT = 7, 20
@@ -42,6 +55,7 @@ def check_same(memory, expected, greedy):
     n = len(learners)
     assert memory.longs[:n, M].tolist() == [f.M for f in learners]
     assert memory.ints[:n, SIZE].tolist() == [len(f.held) for f in learners]
+    assert memory.counts[ENTRIES] == sum(len(f.held) for f in learners)
     np.testing.assert_allclose(memory.ones[:n, Q], [f.Q for f in learners], atol=1e-9)
     np.testing.assert_allclose(memory.ones[:n, NORM], [f.norm() ** 2 for f in learners], atol=1e-9)
     shrinkings = [f.shrinking(U_of(f.floor)) for f in learners]

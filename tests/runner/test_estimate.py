@@ -15,7 +15,10 @@ from budgetrun import config as config_module
 from budgetrun import learners
 from budgetrun.config.schema import KernelSpec
 from budgetrun.data import StreamInfo
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Gaussian
 from budgetrun.kernels.kinds import KINDS
+from budgetrun.learners import find
 from budgetrun.papers import solvers
 from budgetrun.runner import estimate
 from budgetrun.runner.estimate import CALLS, VALUE_SECONDS, job_bytes, job_seconds
@@ -128,6 +131,9 @@ def test_a_factor_of_the_kernel_matrix_takes_memory_up_to_a_bound(tmp_path):
     assert sizes[0] > 8 * 1000**2 / 2
     assert sizes[1] > 8 * 6000**2 / 2
     assert sizes[2] < 8 * sizes[1]
+    # The coordinates of the examples of a block.
+    form = find("projectron")(eta=0.1).start(Pool(Gaussian(gamma=1.0), np.float64))
+    assert form.memory(1000, 256) - form.memory(1000, 0) >= 24 * 1000 * 256
 
 
 def test_more_classes_cost_more(tmp_path):

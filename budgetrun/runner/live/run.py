@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import CONTROL, InputError, one_line, say
+from budgetrun.base.errors import CONTROL, InputError, counted, one_line, say
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
@@ -329,7 +329,8 @@ class _Run:
                     self.state.seconds += time.monotonic() - began
                     self._save()
         if code == 130 and not request.from_pipe:
-            say(f"interrupted after {session.rounds:,} rounds; {self._errors()}; the same command continues")
+            played = counted(session.rounds, "round")
+            say(f"interrupted after {played}; {self._errors()}; the same command continues")
             return code
         if session.rounds:
             if self.state.n_rounds not in (None, session.rounds):
