@@ -446,7 +446,26 @@ def _guide_classes() -> str:
     return markdown_table(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
 
 
+def _shared_checks() -> str:
+    """Return the largest ratio of each bound of a shared memory on each adversarial stream."""
+    checks = pd.read_csv(RESULTS / "shared_memory" / "checks.csv")
+    found = checks[checks["check"] == "adversarial"].pivot(index="case", columns="quantity", values="value")
+    columns = {"measured": "measured", "product": "step 3", "floor": "Theorem 1", "held": "sizes held"}
+    columns |= {"unshrunk": "no shrinking", "sum": "sum"}
+    rows = [
+        [
+            stream,
+            *(f"{found.loc[stream, name]:,.0f}" for name in ("fleets", "removals")),
+            *("-" if (ratio := found.loc[stream, name]) != ratio else f"{ratio:.2f}" for name in columns),
+            f"{found.loc[stream, 'Q - A']:.0e}",
+        ]
+        for stream in dict.fromkeys(checks.loc[checks["check"] == "adversarial", "case"])
+    ]
+    return markdown_table(["stream", "fleets", "removals", *columns.values(), "Q - A"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "shared_checks": _shared_checks,
     "papers": _papers,
     "rules": all_rules,
     "solvers": all_solvers,
