@@ -21,10 +21,10 @@ def __getattr__(name: str) -> object:
         from budgetrun import estimators
         from budgetrun.base import moved
 
-        if name == "load":
-            return estimators.load
+        if name in ("Fleet", "load"):
+            return getattr(estimators, name)
         if name == "__all__":
-            return sorted([*estimators.MADE, "SelectingClassifier", "load", "load_results", "sweep"])
+            return sorted([*estimators.MADE, "Fleet", "SelectingClassifier", "load", "load_results", "sweep"])
         if name in estimators.MADE:
             return estimators.MADE[name]
         if name in estimators.OLD_NAMES:

@@ -6,6 +6,7 @@ from numpy.random import RandomState
 
 from budgetrun.estimators import BudgetClassifier, BudgetRegressor
 from budgetrun.estimators import load as load
+from budgetrun.estimators.fleet import Fleet as Fleet
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingClassifier
 from budgetrun.runner.api import load_results as load_results
 from budgetrun.runner.api import sweep as sweep

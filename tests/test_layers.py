@@ -19,7 +19,7 @@ LAYERS = (
     {"results"},
     {"data"},
     {"config"},
-    {"play", "state"},
+    {"fleet", "play", "state"},
     {"learners"},
     {"engine"},
     {"kernels"},
@@ -27,7 +27,7 @@ LAYERS = (
 )
 DEPTH = {room: depth for depth, layer in enumerate(LAYERS) for room in layer}
 SEPARATE = {"cli", "estimators"}
-FOR_ESTIMATORS = {"estimators", "learners", "play", "engine", "state", "config.problems", "kernels", "base"}
+FOR_ESTIMATORS = {"estimators", "fleet", "learners", "play", "engine", "state", "config.problems", "kernels", "base"}
 FOR_ESTIMATORS |= {"data.tables", "data.tables.columns", "data.scaling"}
 MOST_AT_THE_TOP = 20
 

@@ -16,6 +16,7 @@ from budgetrun.base import moved
 from budgetrun.base.errors import InputError
 from budgetrun.estimators.arguments import DEFAULTS, Variants, arguments_of, class_name
 from budgetrun.estimators.base import BudgetClassifier, BudgetEstimator, BudgetRegressor
+from budgetrun.estimators.fleet import Fleet
 from budgetrun.learners.page import entries, sections
 from budgetrun.state import load_state
 
@@ -23,7 +24,7 @@ T = TypeVar("T", bound=BudgetEstimator)
 
 
 def load(path: str | Path) -> Any:
-    """Load a classifier or regressor that its method `save` saved; it continues with the same bits.
+    """Load a classifier, regressor or fleet that its method `save` saved; it continues with the same bits.
 
     Parameters
     ----------
@@ -34,7 +35,8 @@ def load(path: str | Path) -> Any:
     InputError
         The file is missing, damaged or of another version, or holds something else.
     """
-    return checked(load_state(path)[0], path)
+    found = load_state(path)[0]
+    return found if isinstance(found, Fleet) else checked(found, path)
 
 
 def checked(model: Any, path: str | Path) -> Any:
@@ -271,4 +273,4 @@ REGRESSORS = {
 MADE: dict[str, type[BudgetEstimator]] = CLASSIFIERS | REGRESSORS
 OLD_NAMES = moved.old_names(MADE)
 globals().update(MADE | OLD_NAMES)
-__all__ = ["BudgetClassifier", "BudgetEstimator", "BudgetRegressor", "load", *CLASSIFIERS, *REGRESSORS]
+__all__ = ["BudgetClassifier", "BudgetEstimator", "BudgetRegressor", "Fleet", "load", *CLASSIFIERS, *REGRESSORS]

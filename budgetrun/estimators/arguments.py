@@ -95,7 +95,7 @@ def group_options(
     if chosen.get("hierarchy") is not None:
         chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
     options = {"n_classes": problem.n_classes(len(classes)), "tie": tie, "dtype": given["dtype"]}
-    return _kernel(given), known[variant](**chosen), options
+    return kernel_of(given), known[variant](**chosen), options
 
 
 def finds_gamma(given: dict[str, Any]) -> bool:
@@ -160,7 +160,8 @@ def _seed(random_state: Any, seed: Any, default: Any) -> int:
     return random_state
 
 
-def _kernel(given: dict[str, Any]) -> kernels.Kernel:
+def kernel_of(given: dict[str, Any]) -> kernels.Kernel:
+    """Return the kernel that these arguments of a classifier stand for; a ValueError names one that is wrong."""
     known = kernels.registry()
     if given["kernel"] not in list(known):
         raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")

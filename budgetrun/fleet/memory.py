@@ -26,6 +26,8 @@ M, SEEN = 3, 4
 Q, SHRINKING, NORM = 5, 6, 7
 # The places of `SharedMemory.counts`.
 LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
+# The arguments, of which a memory is made again.
+_GIVEN = ("kernel", "policy", "most", "n_features", "dtype", "shares", "greedy", "entry_bytes", "row_bytes")
 # Rounds whose learners are loaded into the caches together.
 _AHEAD = 16
 
@@ -93,6 +95,7 @@ class SharedMemory(Compilable):
         row_bytes: int | None = None,
     ) -> None:
         self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy
+        self.dtype, self.most = dtype, (limit, most_learners)
         sizes = bytes_of(policy, n_features, dtype, shares)
         self.entry_bytes = sizes[0] if entry_bytes is None else entry_bytes
         self.row_bytes = sizes[1] if row_bytes is None else row_bytes
@@ -120,6 +123,29 @@ class SharedMemory(Compilable):
         self.tree = np.zeros(2 << max(most_learners - 1, 1).bit_length(), dtype=np.int32)
         self.counts = np.zeros(10, dtype=np.int64)
         self.counts[LIMIT] = limit
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the room that is not used."""
+        state = {name: getattr(self, name) for name in _GIVEN}
+        for name, used in self._used().items():
+            state[name] = getattr(self, name)[:used].copy()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        given = {name: state[name] for name in _GIVEN if name not in ("kernel", "policy", "most")}
+        limit, most = state["most"]
+        SharedMemory.__init__(self, state["kernel"], state["policy"], limit=limit, most_learners=most, **given)
+        for name in self._used():
+            getattr(self, name)[: len(state[name])] = state[name]
+
+    def _used(self) -> dict[str, int]:
+        """Return how much of each array is used."""
+        slots, places = int(self.counts[NEW_SLOT]), int(self.counts[NEW_ROW])
+        learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
+        found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
+        return (
+            found | {"born": min(slots, len(self.born))} | ({"holders": places, "rows": places} if self.shares else {})
+        )
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 
@@ -164,8 +190,8 @@ class SharedMemory(Compilable):
                 self._add(j, slot, labels[j], out[j], slots, taken(values, self.places(slots)))
         if self.holders[place]:
             self.counts[BYTES] += self.row_bytes
-            for j in np.flatnonzero(self.ints[:m, FRESH]):
-                self.refresh(j)
+            for i in np.flatnonzero(self.ints[:m, FRESH]):
+                self.refresh(int(i))
         else:
             self._free_row(place)
         self.relieve()
@@ -177,8 +203,8 @@ class SharedMemory(Compilable):
             self.policy.relieve(self)
 
     def remove(self, j: int) -> None:
-        """Shrink learner ``j`` as much as the removal of an entry requires, and remove it: the oldest, or a harmless one."""
-        r, before = int(self.ints[j, FIRST]), -1
+        """Shrink learner ``j`` as much as the removal of its oldest entry, or a harmless one, requires; remove that."""
+        r, before = self.oldest(j), -1
         if self.greedy:
             r, before = self._least_harmful(j)
         sigma, mu = self.weight_and_margin(r)
@@ -202,23 +228,30 @@ class SharedMemory(Compilable):
         self._free_slot(r)
         self.refresh(j)
 
+    def forget(self, j: int) -> None:
+        """Remove all entries of a learner, and what is known of it."""
+        for slot in self.slots_of(j):
+            self._free_slot(slot)
+        self.ones[j] = 0.0
+        self.refresh(j)
+
     # -- read by policies ------------------------------------------------------------------------------------------
 
     def is_full(self) -> bool:
         """Return whether the memory is over its limit."""
-        return self.counts[BYTES] > self.counts[LIMIT]
+        return bool(self.counts[BYTES] > self.counts[LIMIT])
 
     def size(self, j: int) -> int:
         """Return n, the entries of a learner."""
-        return self.ints[j, SIZE]
+        return int(self.ints[j, SIZE])
 
     def mistakes(self, j: int) -> int:
         """Return M, the mistakes of a learner."""
-        return self.longs[j, M]
+        return int(self.longs[j, M])
 
     def oldest(self, j: int) -> int:
         """Return the oldest entry of a learner."""
-        return self.ints[j, FIRST]
+        return int(self.ints[j, FIRST])
 
     def payers(self) -> np.ndarray:
         """Return the learners above their floors."""
@@ -230,7 +263,7 @@ class SharedMemory(Compilable):
         return abs(weight), own if weight > 0 else -own
 
     def phi(self, j: int, sigma: float, mu: float) -> float:
-        """Return the largest phi in (0, 1] whose damage is allowed to learner ``j``, which then holds one entry less."""
+        """Return the largest phi in (0, 1] that learner ``j`` may shrink by; it will hold one entry less."""
         above = max(0, self.ints[j, SIZE] - 1 - self.ints[j, FLOOR])
         return gentlest_shrinking(sigma, mu, self.ones[j, Q], self.longs[j, M] - above)
 
@@ -268,7 +301,7 @@ class SharedMemory(Compilable):
 
     def place(self, slot: int) -> int:
         """Return the place of an entry's row."""
-        return self.links[slot, ROW] if self.shares else slot
+        return int(self.links[slot, ROW]) if self.shares else slot
 
     def places(self, slots: np.ndarray) -> np.ndarray:
         """Return the rows of entries."""
@@ -291,7 +324,7 @@ class SharedMemory(Compilable):
             x = self.row(slot)
             for i in range(len(x)):
                 s += float(x[i]) * float(x[i])
-        return formula(s, *kernel.numbers)
+        return float(formula(s, *kernel.numbers))
 
     def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         return values_at(self.kernel, self.rows, self.at, places, x)
@@ -351,12 +384,12 @@ class SharedMemory(Compilable):
         counts = self.counts
         counts[ENTRIES] += 1
         counts[BYTES] += self.entry_bytes
-        slot = counts[FREE_SLOT] - 1
+        slot = int(counts[FREE_SLOT]) - 1
         if slot >= 0:
             counts[FREE_SLOT] = self.links[slot, AFTER]
             return slot
         counts[NEW_SLOT] += 1
-        return counts[NEW_SLOT] - 1
+        return int(counts[NEW_SLOT]) - 1
 
     def _free_slot(self, slot: int) -> None:
         counts = self.counts
@@ -377,13 +410,13 @@ class SharedMemory(Compilable):
 
     def _take_row(self) -> int:
         counts = self.counts
-        place = counts[FREE_ROW] - 1
+        place = int(counts[FREE_ROW]) - 1
         if place >= 0:
             counts[FREE_ROW] = -self.holders[place]
             self.holders[place] = 0
             return place
         counts[NEW_ROW] += 1
-        return counts[NEW_ROW] - 1
+        return int(counts[NEW_ROW]) - 1
 
     def _free_row(self, place: int) -> None:
         self.holders[place] = -self.counts[FREE_ROW]
@@ -414,6 +447,17 @@ def play_batch(
             touch(memory, learners[t : t + _AHEAD])
         memory.counts[LIMIT] -= charges[t]
         out[t] = memory.play(learners[t], X[t], y[t])
+
+
+def play_one(kept: Any, j: int, charge: int, x: np.ndarray, y: int) -> float:
+    """Play a round of one learner, as `play_batch` does; ``kept`` is the memory as compiled code keeps it."""
+    kept.inside.counts[LIMIT] -= charge
+    return float(kept.inside.play(j, x, y))
+
+
+def score_one(kept: Any, j: int, x: np.ndarray) -> float:
+    """Return f_j(x)."""
+    return float(kept.inside.score(j, x))
 
 
 def play_stream(memory: Any, X: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:

@@ -11,4 +11,4 @@ class Mistakes(Policy):
     name = "mistakes"
 
     def price(self, memory: Any, j: int) -> float:
-        return -memory.size(j) / memory.mistakes(j)
+        return float(-memory.size(j) / memory.mistakes(j))

@@ -1,0 +1,495 @@
+"""Fleets: a classifier per key, all in one memory of limited size."""
+
+import math
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import budgetrun
+from budgetrun.base.errors import InputError, counted, out_of_range
+from budgetrun.base.limits import parse_bytes
+from budgetrun.base.params import Count, Seed
+from budgetrun.base.registry import parameters
+from budgetrun.estimators.arguments import check_value, kernel_of
+from budgetrun.estimators.base import alone
+from budgetrun.fleet import SharedMemory, registry
+from budgetrun.fleet.memory import (
+    BYTES,
+    FLOOR,
+    LIMIT,
+    SEEN,
+    SIZE,
+    WEIGHT,
+    M,
+    Q,
+    bytes_of,
+    play_batch,
+    play_one,
+    play_stream,
+    score_batch,
+    score_one,
+)
+from budgetrun.kernels import compiling
+from budgetrun.kernels.arithmetic import TILE
+from budgetrun.state import save_state
+
+# The bytes of a learner besides its entries and its key: in the arrays, and in a dict.
+_LEARNER = 64 + 8 + 8 + 60
+# Python gives objects memory in steps.
+_STEP = 16
+_LEAST_KEY = 32
+# Rows that are played at a time, and the most entries that can be numbered.
+_ROWS, _MOST = 65536, 2**31 - 1
+_NUMBERS = "fiub"
+_KEYS = {int, str}
+_KERNELS, _TYPES = ("gaussian", "linear", "polynomial"), ("float32", "float64")
+_WRONG_LABEL = "a label must be -1 or +1, or a bool, got {}"
+
+
+class Fleet:
+    """A classifier of two classes per key, for example per customer or sensor, all in one memory of limited size.
+
+    Each is a self-tuned Forgetron. When the memory is full, a policy names the key that gives up an example; no key
+    goes below its floor. A key exists from its first example on.
+
+    Parameters
+    ----------
+    memory : int or str
+        Bytes of everything that grows with keys and examples, such as 200_000_000 or ``"200MB"``.
+    kernel, gamma, sigma, degree, coef0
+        The kernel, as for the other classifiers; k(x, x) <= 1 is needed for the mistake bounds.
+    floor : int, >= 0
+        The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
+        mistake bound of a key is that of a Forgetron with this budget.
+    policy : {"equal_split", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
+        Who gives up an example; see docs/fleet.md.
+    greedy : bool
+        Remove an example that does no harm, if there is one, instead of the oldest.
+    shared_rows : bool
+        All keys see the same examples, each with labels of its own; an example is stored once. See `partial_fit`.
+    dtype : {"float32", "float64"}
+        In which examples are stored. Everything is computed in float64.
+    seed : int, >= 0
+        Of the policy ``random``.
+
+    Notes
+    -----
+    O(n d) per example, for n examples of its key, and O(log m) for m keys per mistake. A fleet is used by one thread
+    at a time. Section 9 of Dekel, Shalev-Shwartz & Singer (2008) asks for many learners in one memory; with one key,
+    this is their self-tuned Forgetron (Fig. 3).
+
+    Examples
+    --------
+    >>> from budgetrun import Fleet
+    >>> fleet = Fleet(memory="1MB", gamma=0.5)
+    >>> fleet.learn_one("sensor 7", [0.0, 1.0], -1)
+    0.0
+    >>> fleet.predict_one("sensor 7", [0.0, 1.0])
+    -1.0
+    """
+
+    def __init__(
+        self,
+        memory: int | str,
+        *,
+        kernel: Literal["gaussian", "linear", "polynomial"] = "gaussian",
+        gamma: float | None = None,
+        sigma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        floor: int = 4,
+        policy: str = "least_damage",
+        greedy: bool = False,
+        shared_rows: bool = False,
+        dtype: Literal["float32", "float64"] = "float32",
+        seed: int = 0,
+    ) -> None:
+        self.memory = int(parse_bytes(memory) if isinstance(memory, str) else memory)
+        check_value("memory", self.memory, Count)
+        check_value("floor", floor, Seed)
+        check_value("seed", seed, Seed)
+        choices = {"kernel": (kernel, _KERNELS), "policy": (policy, registry()), "dtype": (dtype, _TYPES)}
+        for name, (value, allowed) in choices.items():
+            if value not in list(allowed):
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+        given: dict[str, Any] = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0}
+        self._kernel = kernel_of(given | {"kernel": kernel, "products": None})
+        wanted = parameters(type(self._kernel))
+        self._of_kernel = {"kernel": kernel} | {name: value for name, value in given.items() if name in wanted}
+        self.floor, self.policy, self.greedy, self.dtype, self.shared_rows = floor, policy, greedy, dtype, shared_rows
+        made: Any = registry()[policy]
+        self._policy = made(**{"seed": seed} if "seed" in parameters(made) else {})
+        self._memory: SharedMemory | None = None
+        self._numbers: dict[int | str, int] = {}
+        # Numbers of keys that were deleted; and the bytes of learners besides their entries.
+        self._free: list[int] = []
+        self._charged = 0
+        self._calls: Any = None
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    @alone
+    def learn_one(self, key: int | str, x: Any, y: int) -> float:
+        """Learn an example of a key, which may be new.
+
+        Parameters
+        ----------
+        key : int or str
+        x : array_like, shape (d,)
+        y : int or bool
+            +1 or True, or -1 or False.
+
+        Returns
+        -------
+        float
+            f(x) of the key before it learned: its sign is the predicted class; 0 for a new key.
+
+        Raises
+        ------
+        InputError
+            The key is new, and its floor does not fit into the memory.
+        ValueError
+            The example or the label is not valid.
+        """
+        if self.shared_rows:
+            raise ValueError("with shared_rows, all keys learn together: use partial_fit")
+        row, label, charge = self._row(x), 1 if y == 1 else -1, 0
+        if label < 0 and y != -1 and not isinstance(y, bool | np.bool_):
+            raise ValueError(_WRONG_LABEL.format(repr(y)))
+        number = self._find(key)
+        if number is None:
+            (name,) = _plain([key])
+            charge = self._create([name], len(row))[0]
+            number = self._numbers[name]
+        memory, calls = self._begun, self._compiled()
+        try:
+            if calls is not None:
+                return float(calls[1](calls[0], number, charge, row, label))
+            began = time.thread_time()
+            memory.counts[LIMIT] -= charge
+            score = memory.play(number, row, label)
+            compiling.border(time.thread_time() - began)
+            return score
+        except FloatingPointError as error:
+            raise self._failed(error) from error
+
+    @alone
+    def predict_one(self, key: int | str, x: Any) -> float:
+        """Return f(x) of a key for an example of shape (d,): its sign is the class; 0 for an unknown key."""
+        number, row = self._find(key), self._row(x)
+        if number is None:
+            return 0.0
+        calls = self._compiled()
+        return self._begun.score(number, row) if calls is None else float(calls[2](calls[0], number, row))
+
+    @alone
+    def partial_fit(self, keys: Iterable[Any], X: Any, Y: Any) -> np.ndarray:
+        """Learn examples in their order, as `learn_one` does, but faster.
+
+        Parameters
+        ----------
+        keys : array_like of int or str, shape (n,)
+            With ``shared_rows``, all keys that have labels, shape (m,); those of the first call are all there are.
+        X : array_like, shape (n, d)
+        Y : array_like, shape (n,), of -1 and +1, or bool
+            With ``shared_rows``, shape (n, m), and 0 where a key does not learn from an example.
+
+        Returns
+        -------
+        ndarray of float64, of the shape of Y
+            f(x) of each example's key before it learned.
+
+        Raises
+        ------
+        InputError
+            The floors of the new keys do not fit into the memory; nothing was learned.
+        ValueError
+            Examples or labels are not valid; nothing was learned.
+        """
+        names, rows, labels = _plain(keys), self._rows(X), np.asarray(Y)
+        shape = (len(rows), len(names)) if self.shared_rows else (len(rows),)
+        if labels.shape != shape or (not self.shared_rows and len(names) != len(rows)):
+            raise ValueError(f"{len(names)} keys and {len(rows)} rows need labels of shape {shape}, got {labels.shape}")
+        labels = np.where(labels, 1, -1) if labels.dtype.kind == "b" else labels
+        allowed = (-1, 0, 1) if self.shared_rows else (-1, 1)
+        if len(wrong := labels[~np.isin(labels, allowed)]):
+            raise ValueError(_WRONG_LABEL.format(wrong[0]))
+        labels = np.ascontiguousarray(labels, dtype=np.int64)
+        found = [self._numbers.get(name) for name in names]
+        charges = np.zeros(len(names), dtype=np.int64)
+        if None in found:
+            new: dict[Any, int] = {}
+            for t, number in enumerate(found):
+                if number is None:
+                    new.setdefault(names[t], t)
+            charges[list(new.values())] = self._create(list(new), rows.shape[1])
+            found = [self._numbers[name] for name in names]
+        if not found:
+            return np.zeros(shape)
+        memory, numbers = self._begun, np.array(found, dtype=np.int64)
+        if self.shared_rows:
+            memory.counts[LIMIT] -= charges.sum()
+            return self._play_shared(numbers, rows, labels)
+        scores = np.zeros(len(rows))
+        for start in range(0, len(rows), _ROWS):
+            part = slice(start, start + _ROWS)
+            began = time.thread_time()
+            given = memory, numbers[part], charges[part], rows[part], labels[part], scores[part]
+            self._played(play_batch, given, began, len(rows) - start)
+        return scores
+
+    def _play_shared(self, numbers: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        every = np.zeros((len(rows), len(self)), dtype=np.int64)
+        every[:, numbers] = labels
+        scores = np.zeros(every.shape)
+        for start in range(0, len(rows), TILE):
+            part, began = slice(start, start + TILE), time.thread_time()
+            self._played(play_stream, (self._begun, rows[part], every[part], scores[part]), began, len(rows) - start)
+        return scores[:, numbers]
+
+    def _played(self, play: Any, given: tuple[Any, ...], began: float, left: int) -> None:
+        """Play a part of a batch, in compiled code if that is ready."""
+        try:
+            compiling.call(play, *given)
+        except FloatingPointError as error:
+            raise self._failed(error) from error
+        seconds, n = time.thread_time() - began, len(given[-1])
+        compiling.border(seconds, seconds * (left - n) / n)
+
+    # -- keys ------------------------------------------------------------------------------------------------------
+
+    @alone
+    def predict(self, keys: Iterable[Any], X: Any) -> np.ndarray:
+        """Return f(x) for each pair of a key and a row, shape (n,); see `predict_one`."""
+        names, rows = _plain(keys), self._rows(X)
+        if len(names) != len(rows):
+            raise ValueError(f"each row needs a key, got {len(names)} keys and {len(rows)} rows")
+        scores = np.zeros(len(rows))
+        if self._memory is not None:
+            numbers = np.array([self._numbers.get(name, -1) for name in names], dtype=np.int64)
+            compiling.call(score_batch, self._memory, numbers, rows, scores)
+        return scores
+
+    @alone
+    def delete(self, key: int | str) -> None:
+        """Forget a key and all that it holds.
+
+        Raises KeyError: there is no such key.
+        """
+        (name,) = _plain([key])
+        number = self._numbers.pop(name)
+        self._begun.forget(number)
+        self._free.append(number)
+        self._charged -= _charge(name)
+        self._begun.counts[LIMIT] += _charge(name)
+
+    def export(self, key: int | str) -> Any:
+        """Return the classifier of a key, a `Forgetron` of the classes -1 and +1 that predicts the same alone.
+
+        Its budget is what the key holds now, or the floor if that is more. It can be saved, loaded and trained further.
+
+        Raises KeyError: there is no such key.
+        """
+        number, memory = self._numbers[_plain([key])[0]], self._begun
+        slots = memory.slots_of(number)
+        rows = np.array([memory.row(slot) for slot in slots], dtype=np.float64).reshape(len(slots), -1)
+        model: Any = budgetrun.Forgetron(
+            budget=max(len(slots), self.floor, 1),
+            variant="greedy" if self.greedy else "self_tuned",
+            **self._of_kernel,
+        )
+        # A first round sets the features and classes, and is forgotten.
+        model.partial_fit(rows[:1] if len(rows) else np.zeros((1, memory.n_features)), [1], classes=[-1, 1])
+        model._begin(model.classes_)
+        (member,), pool = model._group.members, model._group.pool
+        f = member.hypothesis
+        for start in range(0, len(rows), TILE):
+            weights = memory.cells[slots[start : start + TILE], WEIGHT]
+            pool.admit(rows[start : start + TILE])
+            f.begin_block()
+            for t, weight in enumerate(weights):
+                if t == f.tile_end:
+                    f.begin_tile()
+                f.at(t, True)
+                f.add(float(weight))
+            f.end_block()
+            held = np.zeros(pool.used, dtype=bool)
+            held[f.held] = True
+            pool.release(held)
+        f.mistakes = f.updates = int(memory.longs[number, M])
+        member.learner.Q = float(memory.ones[number, Q])
+        return model
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def keys(self) -> list[int | str]:
+        """The keys, in the order of their creation."""
+        return list(self._numbers)
+
+    def facts(self) -> dict[str, np.ndarray]:
+        """Return, for each of `keys`: ``rounds``, ``mistakes``, and ``held``, the examples that it holds now."""
+        numbers = np.fromiter(self._numbers.values(), dtype=np.int64, count=len(self))
+        if self._memory is None:
+            return {name: np.zeros(0, dtype=np.int64) for name in ("rounds", "mistakes", "held")}
+        longs = self._memory.longs
+        return {"rounds": longs[numbers, SEEN], "mistakes": longs[numbers, M], "held": self._memory.ints[numbers, SIZE]}
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes of the keys, the learners, and the entries and rows that are held now."""
+        return self._charged + (0 if self._memory is None else int(self._memory.counts[BYTES]))
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    @alone
+    def save(self, path: str | Path) -> None:
+        """Save the fleet to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
+
+        Raises CannotWriteError: the file cannot be written.
+        """
+        save_state(path, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in ("_calls", "_numbers")}
+        texts = [str(key).encode("utf-8", "surrogatepass") for key in self._numbers]
+        return state | {
+            "_free": np.array(self._free, dtype=np.int64),
+            "_texts": np.frombuffer(b"".join(texts), dtype=np.uint8),
+            "_lengths": np.array([len(text) for text in texts], dtype=np.int64),
+            "_are_text": np.array([type(key) is str for key in self._numbers], dtype=bool),
+            "_order": np.fromiter(self._numbers.values(), dtype=np.int64, count=len(self)),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        data, ends = state.pop("_texts").tobytes(), np.cumsum(state.pop("_lengths")).tolist()
+        texts = [data[start:end].decode("utf-8", "surrogatepass") for start, end in zip([0, *ends], ends, strict=False)]
+        are_text, order = state.pop("_are_text").tolist(), state.pop("_order").tolist()
+        keys = [text if is_text else int(text) for text, is_text in zip(texts, are_text, strict=True)]
+        self.__dict__.update(state)
+        self._numbers, self._free, self._calls = dict(zip(keys, order, strict=True)), state["_free"].tolist(), None
+
+    # -- within ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _begun(self) -> SharedMemory:
+        assert self._memory is not None
+        return self._memory
+
+    def _begin(self, n_features: int, n_keys: int) -> None:
+        """Begin with the first example."""
+        own = self._own_bytes(n_features)
+        most = n_keys if self.shared_rows else self.memory // (_LEARNER + _LEAST_KEY + self.floor * own)
+        try:
+            if self.memory // own > _MOST:
+                raise MemoryError
+            self._memory = SharedMemory(
+                self._kernel,
+                self._policy,
+                n_features=n_features,
+                dtype=self.dtype,
+                limit=self.memory,
+                most_learners=most,
+                shares=self.shared_rows,
+                greedy=self.greedy,
+            )
+        except MemoryError:
+            raise InputError(f"memory: {self.memory:,} bytes are more than can be had here; give less") from None
+
+    def _own_bytes(self, n_features: int) -> int:
+        """Return the bytes of an entry with a row of its own."""
+        return sum(bytes_of(self._policy, n_features, self.dtype, self.shared_rows))
+
+    def _create(self, keys: list[Any], n_features: int) -> list[int]:
+        """Create keys, if their floors fit; return what is to be taken from the limit for each."""
+        charges = [_charge(key) for key in keys]
+        if self.shared_rows and self._memory is not None:
+            raise ValueError(f"with shared_rows, the keys are those of the first call, and {keys[0]!r} is new")
+        floor = self.floor * self._own_bytes(n_features)
+        need = sum(charges) + len(keys) * floor
+        free = self.memory - self._charged - len(self) * floor
+        if need > free:
+            what = counted(len(keys), "new key")
+            raise InputError(
+                f"memory: {what} with a floor of {counted(self.floor, 'example')} would take {need:,} bytes, and "
+                f"beside the floors of {counted(len(self), 'key')} only {free:,} of {self.memory:,} bytes are free; "
+                f"the least memory that would do is {self.memory + need - free:,}"
+            )
+        if self._memory is None:
+            self._begin(n_features, len(keys))
+        for key in keys:
+            number = self._free.pop() if self._free else len(self)
+            self._numbers[key] = number
+            self._begun.ints[number, FLOOR] = self.floor
+        self._charged += sum(charges)
+        return charges
+
+    def _find(self, key: Any) -> int | None:
+        return self._numbers.get(key if type(key) in _KEYS else _plain([key])[0])
+
+    def _row(self, x: Any) -> np.ndarray:
+        """Return an example as it is stored."""
+        row = np.asarray(x)
+        if row.ndim != 1:
+            raise ValueError(f"an example must have the shape (d,), got {row.shape}")
+        return self._stored(row)
+
+    def _rows(self, X: Any) -> np.ndarray:
+        rows = np.asarray(X)
+        if rows.ndim != 2:
+            raise ValueError(f"X must have the shape (n, d), got {rows.shape}; sparse rows must be dense first")
+        return self._stored(rows)
+
+    def _stored(self, rows: np.ndarray) -> np.ndarray:
+        if rows.dtype.kind not in _NUMBERS:
+            raise ValueError(f"examples must be numbers, got the dtype {rows.dtype}")
+        if self._memory is not None and rows.shape[-1] != self._memory.n_features:
+            raise ValueError(f"examples have {self._memory.n_features} features, got {rows.shape[-1]}")
+        if rows.dtype != self.dtype or not rows.flags.c_contiguous:
+            with np.errstate(over="ignore"):
+                rows = np.ascontiguousarray(rows, dtype=self.dtype)
+        # The fastest way, for one example.
+        if not (math.isfinite(rows.dot(rows)) if rows.ndim == 1 else False) and not np.isfinite(rows).all():
+            raise ValueError(f"examples must be finite numbers, in the range of {self.dtype}")
+        return rows
+
+    def _compiled(self) -> Any:
+        """Return the memory as compiled code keeps it, and what learns and scores one example; None if not ready."""
+        if self._calls is None and compiling.on():
+            memory, row = self._begun, compiling.kind_of(np.zeros(0, dtype=self.dtype))
+            state = compiling.kept(memory)
+            wanted = (compiling.KEEP, compiling.kind_of(memory)), (play_one, state, "<i8", "<i8", row, "<i8")
+            keep, learn, score = (compiling.ready(*call) for call in (*wanted, (score_one, state, "<i8", row)))
+            if keep and learn and score:
+                self._calls = keep(compiling.prepared(memory)), learn, score
+        return self._calls
+
+    def _failed(self, error: FloatingPointError) -> InputError:
+        # The rounds before are learned.
+        self._begun.counts[LIMIT] = self.memory - self._charged
+        return out_of_range(error, "an example")
+
+
+def _charge(key: int | str) -> int:
+    """Return the bytes that a key and its learner take besides entries."""
+    return _LEARNER + -(-sys.getsizeof(key) // _STEP) * _STEP
+
+
+def _plain(keys: Iterable[Any]) -> list[Any]:
+    """Return keys as Python's numbers and text."""
+    names = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+    if set(map(type, names)) <= _KEYS:
+        return names
+    plain = [name.item() if isinstance(name, np.integer | np.str_) else name for name in names]
+    for name in plain:
+        if type(name) not in _KEYS:
+            raise ValueError(f"a key must be a whole number or text, got {name!r}")
+    return plain
