@@ -154,6 +154,8 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
 @click.option("--metrics", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ...")
 @click.option("--seeds", type=click.IntRange(1, 1000), default=3, help="Seeds of learners that draw.")
 @click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
+@click.option("--by", metavar="COLUMN", help="One model for each value of a column, for example each customer.")
+@click.option("--memory-for-all", metavar="SIZE", help="The memory that the models of --by share.  [default: 200MB]")
 @click.option("--name", metavar="NAME", help="Name of the results folder.  [default: that of the file]")
 @results_option()
 @click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
@@ -165,6 +167,8 @@ def run(
     gamma: str,
     classes: str | None,
     metrics: str | None,
+    by: str | None,
+    memory_for_all: str | None,
     **given: Any,
 ) -> None:
     """Run learners on a stream of your own: a table of any common format, or - for standard input.
@@ -181,6 +185,12 @@ def run(
     given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
     given["metrics"] = metrics_of(_parts(metrics))
     request = Request(stream, algorithms=algorithms, **given)
+    if by is not None:
+        from budgetrun.runner.live.by import run_by
+
+        sys.exit(run_by(request, by, memory_for_all or "200MB"))
+    if memory_for_all is not None:
+        raise InputError("--memory-for-all: is shared by the models of --by COLUMN; give that, too")
     sys.exit(run_stream(request, _report))
 
 

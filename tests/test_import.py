@@ -53,7 +53,7 @@ def test_a_sibling_package_whose_name_begins_alike_is_imported(tmp_path):
 
 
 def test_the_public_names():
-    others = {"SelectingClassifier", "load", "load_results", "sweep"}
+    others = {"Fleet", "SelectingClassifier", "load", "load_results", "sweep"}
     assert set(budgetrun.__all__) == {*MADE, *others}
     listed = dir(budgetrun)
     assert [name for name in listed if not name.startswith("__")] == sorted(budgetrun.__all__)

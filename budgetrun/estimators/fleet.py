@@ -1,7 +1,6 @@
 """Fleets: a classifier per key, all in one memory of limited size."""
 
 import math
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,6 +26,8 @@ from budgetrun.fleet.memory import (
     M,
     Q,
     bytes_of,
+    learner_bytes,
+    most_learners,
     play_batch,
     play_one,
     play_stream,
@@ -37,11 +38,6 @@ from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.state import save_state
 
-# The bytes of a learner besides its entries and its key: in the arrays, and in a dict.
-_LEARNER = 64 + 8 + 8 + 60
-# Python gives objects memory in steps.
-_STEP = 16
-_LEAST_KEY = 32
 # Rows that are played at a time, and the most entries that can be numbered.
 _ROWS, _MOST = 65536, 2**31 - 1
 _NUMBERS = "fiub"
@@ -65,7 +61,7 @@ class Fleet:
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
         mistake bound of a key is that of a Forgetron with this budget.
-    policy : {"equal_split", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
+    policy : {"square_root", "equal_split", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
         Who gives up an example; see docs/fleet.md.
     greedy : bool
         Remove an example that does no harm, if there is one, instead of the oldest.
@@ -102,7 +98,7 @@ class Fleet:
         degree: int = 3,
         coef0: float = 1.0,
         floor: int = 4,
-        policy: str = "least_damage",
+        policy: str = "square_root",
         greedy: bool = False,
         shared_rows: bool = False,
         dtype: Literal["float32", "float64"] = "float32",
@@ -284,8 +280,8 @@ class Fleet:
         number = self._numbers.pop(name)
         self._begun.forget(number)
         self._free.append(number)
-        self._charged -= _charge(name)
-        self._begun.counts[LIMIT] += _charge(name)
+        self._charged -= learner_bytes(name)
+        self._begun.counts[LIMIT] += learner_bytes(name)
 
     def export(self, key: int | str) -> Any:
         """Return the classifier of a key, a `Forgetron` of the classes -1 and +1 that predicts the same alone.
@@ -387,7 +383,7 @@ class Fleet:
     def _begin(self, n_features: int, n_keys: int) -> None:
         """Begin with the first example."""
         own = self._own_bytes(n_features)
-        most = n_keys if self.shared_rows else self.memory // (_LEARNER + _LEAST_KEY + self.floor * own)
+        most = n_keys if self.shared_rows else most_learners(self.memory, self.floor * own)
         try:
             if self.memory // own > _MOST:
                 raise MemoryError
@@ -410,7 +406,7 @@ class Fleet:
 
     def _create(self, keys: list[Any], n_features: int) -> list[int]:
         """Create keys, if their floors fit; return what is to be taken from the limit for each."""
-        charges = [_charge(key) for key in keys]
+        charges = [learner_bytes(key) for key in keys]
         if self.shared_rows and self._memory is not None:
             raise ValueError(f"with shared_rows, the keys are those of the first call, and {keys[0]!r} is new")
         floor = self.floor * self._own_bytes(n_features)
@@ -476,11 +472,6 @@ class Fleet:
         # The rounds before are learned.
         self._begun.counts[LIMIT] = self.memory - self._charged
         return out_of_range(error, "an example")
-
-
-def _charge(key: int | str) -> int:
-    """Return the bytes that a key and its learner take besides entries."""
-    return _LEARNER + -(-sys.getsizeof(key) // _STEP) * _STEP
 
 
 def _plain(keys: Iterable[Any]) -> list[Any]:

@@ -1,6 +1,7 @@
 """One memory for many learners: a Forgetron per key, whose entries share a limit of bytes."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ M, SEEN = 3, 4
 Q, SHRINKING, NORM = 5, 6, 7
 # The places of `SharedMemory.counts`.
 LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
+# The bytes of a learner: 64 in `ones`, 8 in `prices`, 8 in the tree, 60 in a dict; Python's memory comes in steps.
+_LEARNER, _STEP = 64 + 8 + 8 + 60, 16
 # The arguments, of which a memory is made again.
 _GIVEN = ("kernel", "policy", "most", "n_features", "dtype", "shares", "greedy", "entry_bytes", "row_bytes")
 # Rounds whose learners are loaded into the caches together.
@@ -429,6 +432,16 @@ def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple
     # An entry with its row fills whole words of 8 bytes.
     together = 24 if shares else -(-(20 + row) // 8) * 8 if dtype == "float32" else 24 + row
     return together - (0 if shares else row) + 8 * policy.by_age, row + 4 * shares
+
+
+def learner_bytes(key: int | str) -> int:
+    """Return the bytes of a learner besides its entries: in the arrays, in a dict of the keys, and of its key."""
+    return _LEARNER + -(-sys.getsizeof(key) // _STEP) * _STEP
+
+
+def most_learners(limit: int, floor_bytes: int) -> int:
+    """Return the most learners that a limit of bytes allows."""
+    return max(1, limit // (_LEARNER + 2 * _STEP + floor_bytes))
 
 
 def _aligned(n: int, width: int) -> np.ndarray:

@@ -3,9 +3,9 @@
     python scripts/measure/fleet_growth.py [--keys 10 100 1000 10000 100000 1000000]
 
 Writes results/fleet/growth.csv and growth.png. Each number of keys is measured in a process of its own: rows of 10
-features (float32), a floor of 4 examples, 1,500 bytes of memory per key, labels by a plane per key, 10% of them flipped.
-Once the memory is full, the time per example is that of `partial_fit` and `learn_one`, in seconds of the processor.
-With a million keys it takes minutes, and 2 GB.
+features (float32), a floor of 4 examples, 1,500 bytes per key, labels by a plane per key, 10% of them flipped. Once the
+memory is full, the time per example is that of `partial_fit` and `learn_one`, in seconds of the processor. With a
+million keys it takes minutes, and 2 GB.
 """
 
 from __future__ import annotations

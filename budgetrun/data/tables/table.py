@@ -238,6 +238,23 @@ class Table:
         """The means that took the place of missing values after the last chunk, for `encoding`."""
         return {"means": self._means} if self._means else {}
 
+    def texts(self, name: str) -> Iterator[str]:
+        """Return the text of a column in all rows, empty where it is missing.
+
+        Raises InputError: there is no such column, or rows are vectors.
+        """
+        if isinstance(self._reader, Vectors):
+            raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
+        wanted = {find_column(self.columns, name, self.where, "by").position: True}
+        return self._texts(wanted)
+
+    def _texts(self, wanted: dict[int, bool]) -> Iterator[str]:
+        for batch in filter(None, self._reader.batches(wanted)):
+            (found,) = values_of(batch, wanted, {})[0].values()
+            assert isinstance(found, Texts)
+            values = [*found.values, ""]
+            yield from (values[code] for code in found.codes.tolist())
+
     def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
 

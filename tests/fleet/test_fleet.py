@@ -1,0 +1,275 @@
+"""The class `Fleet`: keys, batches, files, single models, bytes, and what it refuses."""
+
+import gc
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import psutil
+import pytest
+import scipy.sparse as sp
+
+import budgetrun
+from budgetrun import Fleet, Forgetron
+from budgetrun.base.errors import InputError
+from budgetrun.fleet import registry
+from budgetrun.kernels import compiling
+
+KEYS = [f"key {k}" if k % 2 else k for k in range(9)]
+
+
+def stream(n_rounds=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X, drawn = rng.normal(size=(n_rounds, 4)), rng.integers(0, len(KEYS), n_rounds)
+    planes = rng.normal(size=(len(KEYS), 4))
+    y = np.where((X * planes[drawn]).sum(axis=1) + 0.5 * rng.normal(size=n_rounds) > 0, 1, -1)
+    return [KEYS[k] for k in drawn], X, y
+
+
+def made(memory=6000, **options):
+    return Fleet(memory, **{"gamma": 0.3, "dtype": "float64"} | options)
+
+
+@pytest.mark.parametrize("policy", sorted(registry()))
+def test_batches_examples_and_files_give_the_same_bits(policy, tmp_path):
+    keys, X, y = stream()
+    whole = made(policy=policy).partial_fit(keys, X, y)
+    fleet = made(policy=policy)
+    scores = [fleet.partial_fit(keys[:150], X[:150], y[:150])]
+    fleet.save(tmp_path / "fleet")
+    fleet = budgetrun.load(tmp_path / "fleet")
+    scores.append([fleet.learn_one(*example) for example in zip(keys[150:250], X[150:250], y[150:250], strict=True)])
+    fleet.save(tmp_path / "fleet")
+    fleet = budgetrun.load(tmp_path / "fleet")
+    scores.append(fleet.partial_fit(np.array(keys[250:], dtype=object), X[250:].tolist(), y[250:] > 0))
+    assert np.concatenate(scores).tolist() == whole.tolist()
+    assert fleet.memory_used <= 6000
+    assert fleet.facts()["mistakes"].sum() == np.count_nonzero(whole * y <= 0)
+    assert fleet.facts()["rounds"].tolist() == [keys.count(key) for key in fleet.keys]
+    assert fleet.facts()["held"].min() >= 4 or policy == "equal_split"
+    assert fleet.predict(keys, X).tolist() == [fleet.predict_one(key, x) for key, x in zip(keys, X, strict=True)]
+
+
+@pytest.mark.parametrize("variant", ["self_tuned", "greedy"])
+def test_one_key_is_the_forgetron_and_the_equal_split_is_several(variant):
+    keys, X, y = stream()
+    greedy = variant == "greedy"
+    one, alone = (
+        made(10**6, floor=20, policy="equal_split", greedy=greedy),
+        Forgetron(budget=20, gamma=0.3, variant=variant),
+    )
+    assert np.count_nonzero(one.partial_fit(["all"] * len(y), X, y) * y <= 0) == alone.fit(X, y).mistakes_
+    assert one.predict(["all"] * len(y), X) == pytest.approx(alone.decision_function(X), abs=1e-12)
+    several = made(10**6, floor=8, policy="equal_split", greedy=greedy)
+    several.partial_fit(keys, X, y)
+    for key, mistakes in zip(several.keys, several.facts()["mistakes"], strict=True):
+        own = [other == key for other in keys]
+        assert Forgetron(budget=8, gamma=0.3, variant=variant).fit(X[own], y[own]).mistakes_ == mistakes
+
+
+def test_one_key_with_the_whole_memory_is_the_forgetron():
+    _, X, y = stream()
+    entry = 24 + 4 * 8
+    charge = 140 + 32
+    fleet = made(charge + 20 * entry, floor=20)
+    assert (
+        np.count_nonzero(fleet.partial_fit([7] * len(y), X, y) * y <= 0)
+        == Forgetron(budget=20, gamma=0.3).fit(X, y).mistakes_
+    )
+    assert fleet.memory_used == fleet.memory
+
+
+@pytest.mark.parametrize("options", [{}, {"greedy": True}, {"kernel": "polynomial", "degree": 2, "gamma": 0.1}])
+def test_export(options, tmp_path):
+    keys, X, y = stream()
+    fleet = made(**options)
+    fleet.partial_fit(keys, X, y)
+    for key, held in zip(fleet.keys, fleet.facts()["held"], strict=True):
+        fleet.export(key).save(tmp_path / "model")
+        model = budgetrun.load(tmp_path / "model")
+        assert model.decision_function(X) == pytest.approx(fleet.predict([key] * len(X), X), rel=1e-9, abs=1e-12)
+        assert len(model.support_set_) == held
+        model.partial_fit(X, y)
+        assert len(model.support_set_) <= held
+    with pytest.raises(KeyError):
+        fleet.export("none")
+
+
+def test_delete_gives_room_to_others():
+    keys, X, y = stream()
+    fleet = made()
+    fleet.partial_fit(keys, X, y)
+    others = {key: n for key, n in zip(fleet.keys, fleet.facts()["held"], strict=True) if key != "key 3"}
+    used = fleet.memory_used
+    fleet.delete("key 3")
+    assert "key 3" not in fleet
+    assert len(fleet) == len(KEYS) - 1
+    assert dict(zip(fleet.keys, fleet.facts()["held"], strict=True)) == others
+    assert fleet.memory_used < used
+    assert fleet.predict_one("key 3", X[0]) == 0
+    assert fleet.learn_one("key 3", X[0], 1) == 0
+    assert fleet.predict_one("key 3", X[0]) == 1
+    with pytest.raises(KeyError):
+        fleet.delete("none")
+
+
+def test_labellings_of_one_stream(tmp_path):
+    """Rows are stored once; what no key holds is not stored."""
+    _, X, _ = stream()
+    Y = np.where(X @ np.random.default_rng(1).normal(size=(4, len(KEYS))) > 0, 1, -1)
+    fleet = made(20_000, shared_rows=True)
+    whole = fleet.partial_fit(KEYS, X, Y)
+    again = made(20_000, shared_rows=True)
+    again.partial_fit(KEYS, X[:77], Y[:77])
+    again.save(tmp_path / "fleet")
+    rest = budgetrun.load(tmp_path / "fleet").partial_fit(KEYS[::-1], X[77:], Y[77:, ::-1])
+    assert rest[:, ::-1].tolist() == whole[77:].tolist()
+    n_bytes = 24 * int(fleet.facts()["held"].sum())
+    assert fleet.memory_used < n_bytes + 36 * fleet.facts()["held"].sum()
+    assert fleet.memory_used <= 20_000
+    model = fleet.export(KEYS[1])
+    assert model.decision_function(X) == pytest.approx(fleet.predict([KEYS[1]] * len(X), X), rel=1e-9, abs=1e-12)
+    with pytest.raises(ValueError, match=r"with shared_rows, all keys learn together: use partial_fit"):
+        fleet.learn_one(0, X[0], 1)
+    with pytest.raises(ValueError, match=r"with shared_rows, the keys are those of the first call, and 77 is new"):
+        fleet.partial_fit([77], X, Y[:, :1])
+
+
+def test_bytes_are_those_of_the_process():
+    """The growth of the process is within 10% of the account; results/fleet has that of up to a million keys."""
+    n_keys, rounds = 1500, 18
+    X = np.random.default_rng(0).normal(size=(n_keys, 500)).astype(np.float32)
+    y, keys = np.ones(n_keys, dtype=np.int64), np.arange(n_keys)
+    Fleet(10**6, gamma=1.0).partial_fit(keys[:100], X[:100], y[:100])
+    fleet, process = Fleet(n_keys * rounds * 2000, gamma=1.0), psutil.Process()
+    gc.collect()
+    before = process.memory_info().rss
+    # Opposite labels of the same rows are mistakes.
+    for i in range(rounds):
+        fleet.partial_fit(keys, X, y * (-1) ** i)
+    gc.collect()
+    grown = process.memory_info().rss - before
+    assert fleet.memory_used > 0.99 * fleet.memory
+    assert abs(grown / fleet.memory_used - 1) < 0.1
+
+
+def test_what_is_refused_changes_nothing():
+    _, X, y = stream(60)
+    fleet = made(9 * (140 + 32 + 4 * 56) - 100)
+    need = 5 * (140 + 32) + 4 * (140 + 64) + 9 * 4 * 56
+    message = (
+        f"memory: 9 new keys with a floor of 4 examples would take {need:,} bytes, and beside the floors of 0 keys "
+        f"only {fleet.memory:,} of {fleet.memory:,} bytes are free; the least memory that would do is {need:,}"
+    )
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        fleet.partial_fit(KEYS, X[:9], y[:9])
+    assert len(fleet) == 0
+    fleet.partial_fit(KEYS[:4], X[:4], y[:4])
+    used = fleet.memory_used
+    for key, x, label, sentence in (
+        (1.5, X[0], 1, "a key must be a whole number or text, got 1.5"),
+        (True, X[0], 1, "a key must be a whole number or text, got True"),
+        ("a", X[0], 0, "a label must be -1 or +1, or a bool, got 0"),
+        ("a", X[0, :3], 1, "examples have 4 features, got 3"),
+        ("a", X[:1], 1, "an example must have the shape (d,), got (1, 4)"),
+        ("a", [1, np.nan, 0, 0], 1, "examples must be finite numbers, in the range of float64"),
+        ("a", ["a", "b", "c", "d"], 1, "examples must be numbers, got the dtype <U1"),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+            fleet.learn_one(key, x, label)
+        with pytest.raises(ValueError, match=r".+"):
+            fleet.partial_fit([key], [x], [label])
+    with pytest.raises(ValueError, match=r"^2 keys and 1 rows need labels of shape \(1,\), got \(1,\)$"):
+        fleet.partial_fit([0, 1], X[:1], y[:1])
+    with pytest.raises(ValueError, match=r"sparse rows must be dense first"):
+        fleet.partial_fit([0], sp.csr_array(X[:1]), y[:1])
+    with pytest.raises(ValueError, match=r"in the range of float32"):
+        Fleet(10_000).learn_one(0, [1e200], 1)
+    assert (len(fleet), fleet.memory_used) == (4, used)
+    for options, sentence in (
+        ({"policy": "best"}, "policy must be one of equal_split, .*, got 'best'"),
+        ({"floor": -1}, "floor must be .*, got -1"),
+        ({"kernel": "multitask"}, "kernel must be one of gaussian, linear, polynomial, got 'multitask'"),
+        ({"dtype": "int8"}, "dtype must be one of float32, float64, got 'int8'"),
+        ({"memory": "lots"}, "'lots' is not a size; give a number with K, M or G, like 8G"),
+        ({"memory": 0}, "memory must be .*, got 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            made(**options)
+    with pytest.raises(InputError, match=r"more than can be had here; give less"):
+        made(10**15).learn_one(0, X[0], 1)
+
+
+def test_keys_are_numbers_or_text():
+    fleet = made()
+    fleet.learn_one(1, [1.0], 1)
+    fleet.learn_one("1", [1.0], -1)
+    assert (fleet.predict_one(np.int8(1), [1.0]), fleet.predict_one(np.str_("1"), [1.0])) == (1, -1)
+    assert fleet.partial_fit(np.array(["1"]), [[1.0]], np.array([True])).tolist() == [-1]
+    assert fleet.learn_one(2, [1.0], np.bool_(False)) == 0
+    assert fleet.partial_fit([], np.zeros((0, 1)), []).shape == (0,)
+    assert fleet.keys == [1, "1", 2]
+
+
+def test_numbers_out_of_range_are_one_sentence():
+    fleet = made(kernel="polynomial", degree=3, gamma=1.0)
+    fleet.learn_one(0, [1e120], 1)
+    with pytest.raises(InputError, match=r"an example: the scores are not finite"), np.errstate(over="ignore"):
+        fleet.learn_one(0, [1e120], -1)
+
+
+def test_one_thread_at_a_time(monkeypatch):
+    fleet, inside, goes_on = made(), threading.Event(), threading.Event()
+    fleet.learn_one(0, [1.0], 1)
+
+    def waiting(x):
+        inside.set()
+        assert goes_on.wait(60)
+        return np.asarray(x, dtype=float)
+
+    monkeypatch.setattr(fleet, "_row", waiting)
+    thread = threading.Thread(target=fleet.predict_one, args=(0, [1.0]))
+    thread.start()
+    assert inside.wait(60)
+    with pytest.raises(RuntimeError, match=r"another thread uses this Fleet"):
+        fleet.learn_one(0, [1.0], 1)
+    goes_on.set()
+    thread.join()
+
+
+def test_a_killed_process_continues_from_its_file(tmp_path):
+    program = """
+        import os, signal, sys
+        import numpy as np
+        from budgetrun import Fleet
+        fleet, rng = Fleet(6000, gamma=0.3), np.random.default_rng(0)
+        for i in range(100):
+            fleet.partial_fit(rng.integers(0, 5, 20), rng.normal(size=(20, 2)), rng.integers(0, 2, 20) * 2 - 1)
+            fleet.save(sys.argv[1])
+            if i == 7:
+                os.kill(os.getpid(), signal.SIGKILL)
+    """
+    path = tmp_path / "fleet"
+    assert subprocess.run([sys.executable, "-c", textwrap.dedent(program), path], check=False).returncode == -9
+    found, expected, rng = budgetrun.load(path), Fleet(6000, gamma=0.3), np.random.default_rng(0)
+    for _ in range(8):
+        expected.partial_fit(rng.integers(0, 5, 20), rng.normal(size=(20, 2)), rng.integers(0, 2, 20) * 2 - 1)
+    assert found.facts()["rounds"].sum() == 160
+    X = rng.normal(size=(20, 2))
+    assert found.predict(range(5), X[:5]).tolist() == expected.predict(range(5), X[:5]).tolist()
+
+
+@pytest.mark.compiled
+def test_compiled_examples_have_the_same_bits(monkeypatch):
+    keys, X, y = stream(200)
+    found = []
+    for on in (False, True):
+        monkeypatch.setattr(compiling, "on", lambda on=on: on)
+        fleet = made()
+        with compiling.first():
+            scores = [fleet.learn_one(*example) for example in zip(keys, X, y, strict=True)]
+        found.append([*scores, *(fleet.predict_one(key, X[0]) for key in KEYS)])
+    assert found[0] == found[1]

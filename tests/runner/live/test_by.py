@@ -1,0 +1,80 @@
+"""`budgetrun run --by COLUMN`: a model per key in one memory, beside one model for all."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from budgetrun import Fleet
+from budgetrun.base.errors import InputError
+from budgetrun.cli import main
+from budgetrun.runner.live.by import run_by
+from budgetrun.runner.live.request import Request
+
+KEYS = 6
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    keys, X = rng.integers(0, KEYS, 600), rng.normal(size=(600, 3)).round(3)
+    y = (X * rng.normal(size=(KEYS, 3))[keys]).sum(axis=1) > 0
+    table = pd.DataFrame(X, columns=list("abc")).assign(customer=[f"<c{k}>" for k in keys])
+    table.assign(label=np.where(y, "yes", "no")).to_csv("s.csv", index=False)
+
+
+def test_each_key_learns_alone_and_errs_less(capsys):
+    assert run_by(Request("s.csv", gamma=("0.3",), scale="none"), "customer", "50K") == 0
+    lines = capsys.readouterr().out.splitlines()
+    keys, curves = pd.read_csv("results/s-by/keys.csv"), pd.read_csv("results/s-by/curves.csv")
+    table = pd.read_csv("s.csv")
+    fleet = Fleet("50K", gamma=0.3)
+    fleet.partial_fit(table["customer"], table[list("abc")], table["label"].to_numpy() == "yes")
+    assert dict(zip(keys["key"], keys["mistakes"], strict=True)) == dict(
+        zip(fleet.keys, fleet.facts()["mistakes"], strict=True)
+    )
+    assert keys["mistakes"].is_monotonic_decreasing
+    assert (keys["rounds"].sum(), keys["held"].sum()) == (600, fleet.facts()["held"].sum())
+    last = curves.iloc[-1]
+    assert last["a model per key"] == keys["mistakes"].sum() < last["one model for all"]
+    assert lines[0] == f"a model per key: online error {keys['mistakes'].sum() / 600:.2%}"
+    assert lines[-1] == "6 keys in 0.0 MB of 0.1 MB: results/s-by/report.html"
+    page = Path("results/s-by/report.html").read_text(encoding="utf-8")
+    assert "&lt;c0&gt;" in page
+    assert "<c0>" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--by", "none"], "s.csv: by: no column 'none'; its columns are a b c customer label"),
+        (["--by", "customer", "--quick"], "--by: each key has a Forgetron; remove --algorithm, --select, --quick and"),
+        (["--memory-for-all", "1M"], "--memory-for-all: is shared by the models of --by COLUMN; give that, too"),
+        (["--by", "customer", "--memory-for-all", "much"], "--memory-for-all: 'much' is not a size; give a number"),
+        (
+            ["--by", "customer", "--memory-for-all", "1K"],
+            "s.csv: --memory-for-all 1K: holds the floors of 3 keys, 4 exam",
+        ),
+        (["--by", "customer", "--label", "a", "--task", "regression"], "s.csv: --by needs labels of two classes"),
+    ],
+)
+def test_what_is_refused(arguments, sentence):
+    result = CliRunner().invoke(main, ["run", "s.csv", *arguments])
+    assert result.exit_code == 2 or isinstance(result.exception, InputError)
+    assert sentence in f"{result.output}{result.stderr}{result.exception}"
+
+
+def test_a_label_in_each_row():
+    table = pd.read_csv("s.csv")
+    table.loc[5000 % 600, "label"] = None
+    pd.concat([table, *[pd.read_csv("s.csv")] * 8]).to_csv("t.csv", index=False)
+    with pytest.raises(InputError, match=r"t.csv: --by needs a label in each row, and one is missing before row 4,"):
+        run_by(Request("t.csv"), "customer", "1M")
+
+
+def test_only_files():
+    with pytest.raises(InputError, match=r"--by: needs a file"):
+        run_by(Request("-"), "customer", "1M")
