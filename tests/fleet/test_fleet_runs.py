@@ -15,7 +15,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.fleet import memory, registry
 from budgetrun.papers.fleets import measure
-from budgetrun.papers.fleets.kind import SharedMemory
+from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.runner.sweep import Options, sweep
 
 # Four classes make three equal splits.

@@ -14,7 +14,7 @@ from budgetrun.fleet import registry
 from budgetrun.kernels import Kernel
 from budgetrun.learners.forgetron import largest_competitor
 from budgetrun.papers import theory
-from budgetrun.papers.fleets.kind import SharedMemory
+from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.papers.fleets.measure import Events, events_of
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.papers.theory.base import Condition, Floats, at_least, short_examples

@@ -17,7 +17,7 @@ from budgetrun.kernels import Kernel, compiling
 from budgetrun.kernels.kinds import floats
 from budgetrun.kernels.multitask import Multitask
 from budgetrun.learners.forgetron import SelfTunedForgetron
-from budgetrun.papers.fleets.kind import SharedMemory as Algorithm
+from budgetrun.papers.fleets.algorithm import SharedMemory as Algorithm
 from budgetrun.runner import identity
 from budgetrun.runner.job import Limit, Measured, Settings, row_of
 from budgetrun.runner.plan import Job
