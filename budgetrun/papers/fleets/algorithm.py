@@ -1,7 +1,9 @@
 """The algorithm of a fleet's run: its parameters."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from budgetrun.base.params import Count, NotNegative, Seed
 
@@ -53,7 +55,7 @@ class SharedMemory:
         *,
         policy: PolicyName,
         shared_memory: Count,
-        floor: NotNegative = 0,
+        floor: Annotated[int, Field(ge=0, strict=True)] = 0,
         own_rows: bool = False,
         keys: Count | None = None,
         passes: Count = 1,
@@ -67,5 +69,5 @@ class SharedMemory:
             raise ValueError("own_rows: true goes with policy: equal_split")
         if noise > 0.5:
             raise ValueError(f"noise must be at most 0.5, got {noise:g}")
-        self.policy, self.shared_memory, self.floor, self.own_rows = policy, shared_memory, int(floor), own_rows
+        self.policy, self.shared_memory, self.floor, self.own_rows = policy, shared_memory, floor, own_rows
         self.keys, self.passes, self.noise, self.share, self.seed = keys, passes, noise, share, seed
