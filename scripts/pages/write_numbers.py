@@ -470,20 +470,23 @@ def _shared_measured() -> str:
 
     policies = ["oldest", "least damage", "sum bound", "square root"]
     rows = []
-    for folder in ("shared_memory_digits", "shared_memory_fleet"):
+    for folder in ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys"):
         results = _evidence.results(folder)
         runs = results.runs.assign(bytes=[setting.text.rpartition("=")[2] for setting in results.runs["setting"]])
         for (dataset, size), own in runs.groupby(["dataset", "bytes"], sort=False):
             mistakes = own.pivot(index="repetition", columns="label", values="mistakes")
             cells = [f"{100 * own.loc[own['label'] == 'equal split', 'online_error'].mean():.2f}"]
             for label in policies:
+                if label not in mistakes:
+                    cells.append("-")
+                    continue
                 change = 100 * (mistakes[label] / mistakes["equal split"] - 1)
                 half = t.ppf(0.975, len(change) - 1) * change.std() / math.sqrt(len(change))
                 cells.append(f"{change.mean():+.1f} ± {half:.1f}")
-            rows.append((results.title(dataset), float(size), cells))
-    rows.sort(key=lambda row: (row[0].startswith("USPS"), row[0], row[1]))
+            rows.append((folder, results.title(dataset), float(size), cells))
+    rows.sort(key=lambda row: (row[0], row[2]))
     header = ["learners", "bytes", "equal split, error %", *(f"{label}, mistakes %" for label in policies)]
-    return markdown_table(header, [[title, f"{size:,.0f}", *cells] for title, size, cells in rows])
+    return markdown_table(header, [[title, f"{size:,.0f}", *cells] for _, title, size, cells in rows])
 
 
 TABLES: dict[str, Callable[[], str]] = {

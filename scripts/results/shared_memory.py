@@ -1,7 +1,7 @@
 """Check the theory of docs/shared-memory.md on adversarial streams; write results/shared_memory/.
 
-These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_digits and
-shared_memory_fleet instead, which need their curves/ for who holds how much over time.
+These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_digits,
+shared_memory_fleet and shared_memory_keys instead, which need their curves/ for who holds how much over time.
 
 Usage: python scripts/results/shared_memory.py [--sweeps]            (two minutes of processor time)
 """
@@ -216,12 +216,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sweeps", action="store_true", help="draw the figures of the sweeps")
     if parser.parse_args().sweeps:
-        for sweep, label in (
-            ("digits", "usps"),
-            ("fleet", "keys_100"),
-            ("fleet", "keys_1000"),
-            ("fleet", "keys_10000"),
-        ):
+        for sweep, label in (("digits", "usps"), ("fleet", "keys_100"), ("keys", "keys_1000")):
             draw_sweep(f"shared_memory_{sweep}", label)
     else:
         main()
