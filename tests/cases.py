@@ -53,10 +53,11 @@ def with_blocks(case_ids, streams):
     """Return (case, stream, block size): the first cases of each learner on all streams, with blocks of 1, 7 and 256.
 
     Each stream has one of the block sizes, in turn, or all if tests are exhaustive. The other cases have blocks of 7,
-    on random examples or on ties.
+    on random examples or on ties; `auto`, whose members are cases of their own, has these two streams only.
     """
     few, sizes = firsts(case_ids), (1, 7, 256)
     each = [(i, s, sizes[(n + k) % 3]) for n, i in enumerate(few) for k, s in enumerate(streams)]
+    each = [(i, s, b) for i, s, b in each if "auto" not in i or s in ("random", "tied")]
     every = [(i, s, b) for i in few for s in streams for b in sizes]
     others = [(i, s, 7) for i, s in paired([i for i in case_ids if i not in few], ["random", "tied"])]
     return (every if EXHAUSTIVE else each) + others

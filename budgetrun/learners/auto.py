@@ -7,6 +7,7 @@ import numpy as np
 
 from budgetrun.base.params import Count, EvenBudget
 from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.engine.hypotheses.linear import KNOTS
 from budgetrun.engine.hypotheses.stacked import BEGINNINGS, Part, Stacked, StackedClasses
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.arithmetic import exp
@@ -22,6 +23,8 @@ from budgetrun.learners.steps import logistic_slope
 
 # The rates of kernels times the median of ||a - b||^2; the last one only with at most so many features.
 RATES, FEW = (0.25, 1.0, 4.0, 16.0), 24
+# The steps of learners whose functions are sums of splines of single inputs.
+SPLINES = (0.1, 0.5)
 # The step of the stack.
 STEP = 0.1
 
@@ -57,6 +60,7 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
+    revision = 2
     form: ClassVar[type[Hypothesis]] = Stacked
     family: ClassVar[Family] = "combined"
     margin = math.inf
@@ -79,7 +83,8 @@ class _Auto(Learner):
         held = 4 * budget * self._n_classes
         # An example, its kernel values with a block of 256 rows and what is kept of it; the first rows.
         rows = held * len(RATES) * (8 * n_features + 12 * 256 + 200) + 16 * BEGINNINGS[-1] * n_features
-        return self.bytes_needed(budget) + rows
+        splines = self._n_classes * len(SPLINES) * 16 * len(KNOTS) * n_features
+        return self.bytes_needed(budget) + rows + splines
 
     def members(self, n_features: int) -> list[Part]:
         """Return the members for examples with so many features."""
@@ -93,7 +98,8 @@ class _Auto(Learner):
         return [
             *(Part(0.0, Logistic(step=step, rates="constant")) for step in (0.1, 0.01)),
             Part(0.0, Logistic()),
-            *(Part(rate, NearestBPA(budget=budget, C=C)) for rate in rates for C in (0.1, 1.0)),
+            *(Part(0.0, Logistic(step=step, splines=True)) for step in SPLINES),
+            *(Part(rate, NearestBPA(budget=budget, C=1.0)) for rate in rates),
             *(Part(rate, Ahpatron(budget=budget, epsilon=epsilon)) for rate in rates for epsilon in (0.5, 0.9)),
         ]
 
@@ -102,12 +108,13 @@ class AutoClassifier(_Auto, BinaryLearner):
     """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts.
 
     Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with constant steps of 0.1
-    and 0.01 and with adagrad; for each width, there are BPA-NN with C = 0.1 and 1 and Ahpatron with epsilon = 0.5 and
-    0.9. The stack is a logistic regression with adagrad, a step of 0.1 and 1 added to the sums of squared derivatives;
-    it learns after the members have predicted, from the scores before their updates.
+    and 0.01, with adagrad, and on splines of single inputs with steps of 0.1 and 0.5; for each width, there are BPA-NN
+    with C = 1 and Ahpatron with epsilon = 0.5 and 0.9. The stack is a logistic regression with adagrad, a step of 0.1
+    and 1 added to the sums of squared derivatives; it learns after the members have predicted, from the scores before
+    their updates.
 
     >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
-    26
+    25
     """
 
     def update(self, f: Stacked, y: int, score: float) -> None:
@@ -121,7 +128,7 @@ class MulticlassAuto(_Auto, MulticlassLearner):
     sum of exp(f_c)); the inputs have weights of their own for each class.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
-    21
+    18
     """
 
     form = StackedClasses
@@ -139,8 +146,8 @@ class AutoRegressor(_Auto, RegressionLearner):
 
     Notes: O(B d + B^2) per round for each member. They learn labels in units of the deviation of those before they
     began for the last time, from their mean. Those without a kernel are least squares with adagrad and steps of 0.1 and
-    0.5; for each width, there are NORMA with a step of 0.5 and a regulariser of 1e-4, KNLMS, and KRLS with a fifth of
-    the budget and nu = 0.01, which takes O(B^2 / 25) per round.
+    0.5, on the inputs and on splines of single ones; for each width, there are NORMA with a step of 0.5 and a
+    regulariser of 1e-4, KNLMS, and KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2 / 25) per round.
 
     >>> diabetes(AutoRegressor(budget=50), gamma=10).updates
     442
@@ -150,6 +157,7 @@ class AutoRegressor(_Auto, RegressionLearner):
         rates = rates[:3]
         return [
             *(Part(0.0, LeastSquares(step=step)) for step in (0.1, 0.5)),
+            *(Part(0.0, LeastSquares(step=step, splines=True)) for step in SPLINES),
             *(Part(rate, NORMARegressor(budget=budget, step=0.5, regulariser=1e-4)) for rate in rates),
             *(Part(rate, KNLMS(budget=budget)) for rate in rates),
             *(Part(rate, KRLS(budget=max(2, budget // 5), nu=0.01)) for rate in rates),

@@ -24,19 +24,23 @@ class OfInputs(Learner):
     inputs : {"as_given", "standardised"}
         Features as they are (default), or standardised by the mean and deviation of the rows before and cut to [-10,
         10], unless all are bits.
+    splines : bool
+        False (default): f is linear in the inputs. True: f is a sum of functions of single inputs, which are linear
+        between the knots 0 and +-1/4, 1/2, 1, 3/2, 2, 3, 5 and 10, and constant beyond.
 
     Notes: O(d) per round, or O(stored values) for sparse rows. There is no support set and no budget; memory is needed
-    for the weights, 2 d numbers. The kernel is not used. The learner acts in every round, and a prediction of at most
-    1e-9 eta counts as 0. Features should have similar sizes. With adagrad, and with features and weights that are
-    bounded, the regret against the best fixed weights is O(sqrt(T)) in the loss, not in mistakes.
+    for the weights, 2 d numbers, or 34 d for splines. The kernel is not used. The learner acts in every round, and a
+    prediction of at most 1e-9 eta counts as 0. Features should have similar sizes. With adagrad, and with features and
+    weights that are bounded, the regret against the best fixed weights is O(sqrt(T)) in the loss, not in mistakes.
 
     References: Duchi, Hazan & Singer (2011), "Adaptive subgradient methods for online learning and stochastic
-    optimization", JMLR 12, with the diagonal and without a regulariser.
+    optimization", JMLR 12, with the diagonal and without a regulariser; for splines, de Boor (1978), "A practical guide
+    to splines", chapter III.
     """
 
     form: ClassVar[type[Hypothesis]] = Linear
     family: ClassVar[Family] = "linear"
-    added: ClassVar[Mapping[str, Any]] = {"inputs": "as_given"}
+    added: ClassVar[Mapping[str, Any]] = {"inputs": "as_given", "splines": False}
     margin = math.inf
     holds = 0.0
 
@@ -46,14 +50,16 @@ class OfInputs(Learner):
         step: Positive = 0.1,
         rates: Literal["adagrad", "constant"] = "adagrad",
         inputs: Literal["as_given", "standardised"] = "as_given",
+        splines: bool = False,
     ) -> None:
         self.step = step
         self.rates = rates
         self.inputs = inputs
+        self.splines = splines
         self.adapts = rates == "adagrad"
 
     def start(self, pool: Pool) -> Linear:
-        return (StandardisedLinear if self.inputs == "standardised" else Linear)(pool, self.step)
+        return (StandardisedLinear if self.inputs == "standardised" else Linear)(pool, self.step, splines=self.splines)
 
     def descend(self, f: Linear, slope: float) -> None:
         """Take a step; ``slope`` is minus the derivative of the loss at f(x)."""

@@ -51,7 +51,7 @@ forgetron(greedy): test=per_round
 forgetron(simplified): step=0.03125, radius=None, regulariser=None
 forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, curvature=0.2, alpha=0.01, C=1.0, seed=0
 ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
-logistic: step=0.1, rates=adagrad, inputs=as_given
+logistic: step=0.1, rates=adagrad, inputs=as_given, splines=False
 mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1
 modified_rbp: step=0.0625, radius=None, seed=0
 nogd: rank=None, reading=algorithm
@@ -81,7 +81,7 @@ fogd: seed=0, counting=frequencies
 klms: budget=None
 knlms: budget=None, step=0.5, coherence=0.95, regulariser=0.01
 krls: budget=None, nu=0.0001
-least_squares: step=0.1, rates=adagrad, inputs=as_given
+least_squares: step=0.1, rates=adagrad, inputs=as_given, splines=False
 nogd: rank=None
 norma: budget=None, step=0.5, regulariser=0.01, loss=squared, epsilon=0.1, nu=None
 qklms: budget=None, step=0.9, epsilon=0.1

@@ -32,13 +32,15 @@ def median_rate(Z):
 def of_classes(budget, d):
     rates = [0.25, 1, 4, 16] if d <= 24 else [0.25, 1, 4]
     found = [(0, partial(logistic, step=step, rates="constant")) for step in (0.1, 0.01)] + [(0, logistic)]
-    found += [(rate, partial(bpa, budget=budget, nearest=True, C=C)) for rate in rates for C in (0.1, 1)]
+    found += [(0, partial(logistic, step=step, splines=True)) for step in (0.1, 0.5)]
+    found += [(rate, partial(bpa, budget=budget, nearest=True, C=1)) for rate in rates]
     return found + [(rate, partial(ahpatron, budget=budget, epsilon=e)) for rate in rates for e in (0.5, 0.9)]
 
 
 def of_numbers_(budget, d):
     rates, few = [0.25, 1, 4], max(2, budget // 5)
     found = [(0, partial(least_squares, step=step)) for step in (0.1, 0.5)]
+    found += [(0, partial(least_squares, step=step, splines=True)) for step in (0.1, 0.5)]
     found += [(rate, partial(of_numbers, budget=budget, step=0.5, regulariser=1e-4)) for rate in rates]
     found += [(rate, partial(knlms, budget=budget)) for rate in rates]
     return found + [(rate, partial(krls, budget=few, nu=0.01)) for rate in rates]

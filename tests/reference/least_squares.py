@@ -5,13 +5,12 @@ import numpy as np
 from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
 from reference.kernel_expansion import cases, record
-from reference.logistic import stepped
-from reference.standardised import standardised
+from reference.logistic import read, stepped
 
 
-def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given"):
+def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False):
     trace = ExplicitTrace()
-    X, _ = standardised(X) if inputs == "standardised" else (X, list)
+    X, _ = read(X, inputs, splines)
     w = [0.0] * (np.shape(X)[1] + 1)
     squared = [0.0] * len(w)
     for _, x_t, y_t in targets.stream(X, y):
@@ -22,4 +21,6 @@ def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given"):
     return trace
 
 
-REGRESSION_CASES = cases(least_squares, {}, {"step": 0.05, "rates": "constant"}, {"inputs": "standardised"})
+REGRESSION_CASES = cases(
+    least_squares, {}, {"step": 0.05, "rates": "constant"}, {"inputs": "standardised"}, {"splines": True}
+)

@@ -23,9 +23,25 @@ def stepped(w, squared, g, step, rates):
     return moved, squared
 
 
-def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", tie="mistake"):
-    trace = ExplicitTrace()
+KNOTS = [-10, -5, -3, -2, -1.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10]
+
+
+def hats(x):
+    """For each feature, the piecewise linear functions that are 1 at one knot and 0 at the others; not that of 0."""
+    ones = [np.array(KNOTS) == knot for knot in KNOTS if knot]
+    heights = [float(np.interp(x_j, KNOTS, one)) for x_j in x for one in ones]
+    return [height if height > 1e-9 else 0.0 for height in heights]
+
+
+def read(X, inputs, splines):
+    """The inputs of a linear learner in each round, and the function that makes those of another example."""
     X, scale = standardised(X) if inputs == "standardised" else (X, list)
+    return ([hats(x) for x in X], lambda x: hats(scale(x))) if splines else (X, scale)
+
+
+def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False, tie="mistake"):
+    trace = ExplicitTrace()
+    X, scale = read(X, inputs, splines)
     w = [0.0] * (np.shape(X)[1] + 1)
     squared = [0.0] * len(w)
     for _, x_t, y_t in stream(X, y):
@@ -38,4 +54,6 @@ def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", tie="mistake
     return trace
 
 
-CASES = cases(logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"}, {"inputs": "standardised"})
+CASES = cases(
+    logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"}, {"inputs": "standardised"}, {"splines": True}
+)

@@ -25,10 +25,12 @@ class Linear(WithoutSupport):
         The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
     squared : float, >= 0
         For `adapt`: what the sums of squared derivatives begin with.
+    splines : bool
+        Whether x are `hats` of the examples, so that f is a sum of piecewise linear functions of single features.
 
     Attributes
     ----------
-    w : ndarray of float64, shape (d + 1,)
+    w : ndarray of float64, shape (d + 1,), or (17 d + 1,) for splines
         The weights; the first is the intercept.
 
     Notes
@@ -39,9 +41,10 @@ class Linear(WithoutSupport):
 
     form = "linear"
 
-    def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int) -> None:
+    def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False) -> None:
         super().__init__(pool, *shape)
         self._unit = unit
+        self._splines = splines
         self._least_squared = squared
         self.w = np.zeros(0)
         # For `adapt`: the sum of the squared derivatives so far, by weight.
@@ -69,9 +72,10 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._values, self._places, self._starts = with_ones(self._read(self._pool.examples(self._block_slots), True))
+        rows = self._read(self._pool.examples(self._block_slots), True)
+        self._values, self._places, self._starts = with_ones(rows)
         if not len(self.w):
-            self._widen(self._pool.n_features + 1)
+            self._widen(rows.shape[1] + 1)
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
@@ -98,10 +102,10 @@ class Linear(WithoutSupport):
 
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         """Return examples as f takes them; with ``learn``, they are those of the block."""
-        return X
+        return hats(X) if self._splines else X
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
-        self._widen(n_features + 1)
+        self._widen(n_features * (len(KNOTS) if self._splines else 1) + 1)
 
     def _widen(self, n: int) -> None:
         """Let f have n weights; the new ones are 0."""
@@ -117,7 +121,7 @@ class StandardisedLinear(Linear):
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         if self._scale is None:
             self._scale = Standardised(X.shape[1])
-        return self._scale.scaled(X, learn)
+        return super()._read(self._scale.scaled(X, learn))
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         super().rearrange(features, n_features)
@@ -132,6 +136,26 @@ def adapt(w: np.ndarray, squared: np.ndarray, places: np.ndarray, g: np.ndarray,
     put(taken(w, places) + step * g / np.sqrt(np.maximum(sums, _LEAST)), places, w)
 
 
+def hats(X: Rows) -> sp.csr_array:
+    """Return hat functions of examples, shape (n, 17 d): for each feature one per knot, 1 there and 0 at other knots.
+
+    Between two knots, theirs add up to 1; beyond the last ones, they stay as they are there. The function of the knot 0
+    is left out, so that zeros remain zeros.
+    """
+    rows = sp.csr_array(floats(X))
+    values = np.clip(rows.data.astype(np.float64), KNOTS[0], KNOTS[-1])
+    left = np.clip(np.searchsorted(KNOTS, values, side="right") - 1, 0, len(KNOTS) - 2)
+    share = (values - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
+    knots, heights = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
+    # AdaGrad's first step is of full length however small the height is; rounding must not decide whether it is taken.
+    heights[(KNOTS[knots] == 0) | (heights < 1e-9)] = 0
+    places = rows.indices.astype(np.intp)[:, None] * len(KNOTS) + knots
+    shape = (rows.shape[0], rows.shape[1] * len(KNOTS))
+    found = sp.csr_array((heights.ravel(), places.ravel(), 2 * rows.indptr.astype(np.intp)), shape=shape)
+    found.eliminate_zeros()
+    return found
+
+
 def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values of rows, their columns and the starts of rows, where every row begins with a 1 in column 0."""
     found = floats(X)
@@ -144,5 +168,8 @@ def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return values, np.insert(found.indices.astype(np.intp) + 1, starts[:-1], 0), starts + np.arange(len(starts))
 
 
+# Where the slopes of splines change, for inputs in standard units.
+_HALF = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
+KNOTS = np.concatenate((-_HALF[::-1], [0.0], _HALF))
 # Below any sum of squares whose root matters.
 _LEAST = 1e-300
