@@ -30,18 +30,8 @@ from budgetrun.engine import REVISION
 from budgetrun.kernels import Kernel
 
 # The packages and modules whose classes a file may name.
-_PACKAGES = {
-    "engine",
-    "fleet",
-    "learners",
-    "kernels",
-    "base.params",
-    "base.errors",
-    "estimators",
-    "play",
-    "data.scaling",
-}
-_PACKAGES |= {"runner.live", "river"}
+_PACKAGES = {"engine", "learners", "kernels", "base.params", "base.errors", "estimators", "play", "data.scaling"}
+_PACKAGES |= {"fleet", "runner.live", "river"}
 _FORMAT = "budgetrun state 1"
 # The first version whose files are read.
 _OLDEST = (0, 2)

@@ -57,7 +57,8 @@ class Fleet:
     memory : int or str
         Bytes of everything that grows with keys and examples, such as 200_000_000 or ``"200MB"``.
     kernel, gamma, sigma, degree, coef0
-        The kernel, as for the other classifiers; k(x, x) <= 1 is needed for the mistake bounds.
+        The kernel, as for the other classifiers, but gamma is never found from the data: None is 1. The mistake bounds
+        need k(x, x) <= 1.
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
         mistake bound of a key is that of a Forgetron with this budget.
@@ -119,6 +120,7 @@ class Fleet:
         self.floor, self.policy, self.greedy, self.dtype, self.shared_rows = floor, policy, greedy, dtype, shared_rows
         made: Any = registry()[policy]
         self._policy = made(**{"seed": seed} if "seed" in parameters(made) else {})
+        self._stored_as = np.dtype(dtype)
         self._memory: SharedMemory | None = None
         self._numbers: dict[int | str, int] = {}
         # Numbers of keys that were deleted; and the bytes of learners besides their entries.
@@ -239,7 +241,7 @@ class Fleet:
         return scores
 
     def _play_shared(self, numbers: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        every = np.zeros((len(rows), len(self)), dtype=np.int64)
+        every = np.zeros((len(rows), len(self._begun.ints)), dtype=np.int64)
         every[:, numbers] = labels
         scores = np.zeros(every.shape)
         for start in range(0, len(rows), TILE):
@@ -449,11 +451,11 @@ class Fleet:
             raise ValueError(f"examples must be numbers, got the dtype {rows.dtype}")
         if self._memory is not None and rows.shape[-1] != self._memory.n_features:
             raise ValueError(f"examples have {self._memory.n_features} features, got {rows.shape[-1]}")
-        if rows.dtype != self.dtype or not rows.flags.c_contiguous:
+        if rows.dtype != self._stored_as or not rows.flags.c_contiguous:
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(rows, dtype=self.dtype)
         # The fastest way, for one example.
-        if not (math.isfinite(rows.dot(rows)) if rows.ndim == 1 else False) and not np.isfinite(rows).all():
+        if not (rows.ndim == 1 and math.isfinite(rows.dot(rows))) and not np.isfinite(rows).all():
             raise ValueError(f"examples must be finite numbers, in the range of {self.dtype}")
         return rows
 

@@ -326,7 +326,7 @@ class SharedMemory(Compilable):
         if not kernel.of_distance:
             x = self.row(slot)
             for i in range(len(x)):
-                s += float(x[i]) * float(x[i])
+                s += np.float64(x[i]) * np.float64(x[i])
         return float(formula(s, *kernel.numbers))
 
     def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
     python scripts/measure/fleet_growth.py [--keys 10 100 1000 10000 100000 1000000]
 
-Writes results/fleet/growth.csv and growth.png. Each number of keys is measured in a process of its own: rows of 10
+Writes rows of results/fleet/growth.csv, and growth.png. Each number of keys is measured in its own process: rows of 10
 features (float32), a floor of 4 examples, 1,500 bytes per key, labels by a plane per key, 10% of them flipped. Once the
 memory is full, the time per example is that of `partial_fit` and `learn_one`, in seconds of the processor. With a
 million keys it takes minutes, and 2 GB.
@@ -11,6 +11,7 @@ million keys it takes minutes, and 2 GB.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -123,17 +124,25 @@ def main() -> None:
     if options.one:
         print(pd.Series(measured(options.one)).to_json())
         return
-    rows = []
+    folder = TOP / "results" / "fleet"
+    folder.mkdir(parents=True, exist_ok=True)
     for n_keys in options.keys:
         command = [sys.executable, __file__, "--one", str(n_keys)]
         shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-        rows.append(pd.read_json(shown.splitlines()[-1], typ="series"))
-        print(rows[-1].to_dict(), flush=True)
-    table = pd.DataFrame(rows).astype(dict.fromkeys(rows[0].index.drop(["examples_per_key", "error"]), int)).round(4)
-    folder = TOP / "results" / "fleet"
-    folder.mkdir(parents=True, exist_ok=True)
-    table.to_csv(folder / "growth.csv", index=False, lineterminator="\n")
-    draw(table, folder / "growth.png")
+        print(shown, end="", flush=True)
+        record(json.loads(shown.splitlines()[-1]), folder / "growth.csv")
+    draw(pd.read_csv(folder / "growth.csv"), folder / "growth.png")
+
+
+def record(found: dict[str, float], path: Path) -> None:
+    """Write what was measured for some keys into the table, in the place of what was measured before."""
+    table = pd.DataFrame([found])
+    if path.is_file():
+        before = pd.read_csv(path)
+        table = pd.concat([before[before["keys"] != found["keys"]], table])
+    table = table.sort_values("keys").round(4)
+    whole = table.columns.drop(["examples_per_key", "error"])
+    table.astype(dict.fromkeys(whole, int)).to_csv(path, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -132,6 +132,8 @@ def test_labellings_of_one_stream(tmp_path):
     assert fleet.memory_used <= 20_000
     model = fleet.export(KEYS[1])
     assert model.decision_function(X) == pytest.approx(fleet.predict([KEYS[1]] * len(X), X), rel=1e-9, abs=1e-12)
+    fleet.delete(KEYS[1])
+    assert fleet.partial_fit(KEYS[2:], X[:9], Y[:9, 2:]).shape == (9, 7)
     with pytest.raises(ValueError, match=r"with shared_rows, all keys learn together: use partial_fit"):
         fleet.learn_one(0, X[0], 1)
     with pytest.raises(ValueError, match=r"with shared_rows, the keys are those of the first call, and 77 is new"):

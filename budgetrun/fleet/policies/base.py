@@ -46,4 +46,8 @@ class Policy(Compilable):
         while at > 1:
             at //= 2
             a, b = tree[2 * at], tree[2 * at + 1]
-            tree[at] = a if b == 0 or (a != 0 and prices[a - 1] <= prices[b - 1]) else b
+            winner = a if b == 0 or (a != 0 and prices[a - 1] <= prices[b - 1]) else b
+            if winner == tree[at] != j + 1:
+                # Nothing changes above.
+                break
+            tree[at] = winner

@@ -23,4 +23,4 @@ class SquareRoot(Policy):
         sigma, mu = memory.weight_and_margin(memory.oldest(j))
         if memory.phi(j, sigma, mu) == 1:
             return damage(sigma, mu)
-        return _MOST - memory.size(j) / math.sqrt(memory.mistakes(j))
+        return float(_MOST - memory.size(j) / math.sqrt(memory.mistakes(j)))

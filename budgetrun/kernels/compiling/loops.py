@@ -311,7 +311,7 @@ def values_at(kernel, rows, at, places, x):
     for i in range(len(places)):
         place, s = places[i], 0.0
         for j in range(len(x)):
-            a, b = float(rows[place, at + j]), float(x[j])
+            a, b = np.float64(rows[place, at + j]), np.float64(x[j])
             s += (a - b) * (a - b) if kernel.of_distance else a * b
         out[i] = s
     # In a loop of its own, which is vectorized.
