@@ -175,7 +175,7 @@ def draw_sweep(name: str, dataset: str) -> None:
             found = own.groupby("bytes")[column].agg(["mean", "std", "count"])
             half = t.ppf(0.975, found["count"] - 1) * found["std"] / np.sqrt(found["count"])
             axes.errorbar(found.index, found["mean"], half, label=label, capsize=2, lw=1)
-    for axes, title in ((left, "mistakes of all"), (middle, "error of the worst tenth of the learners")):
+    for axes, title in ((left, "mistakes of all"), (middle, "error of the worst tenth")):
         axes.set(xscale="log", yscale="log", xlabel="bytes", title=title)
     left.legend(fontsize=8)
     chosen = runs[(runs["label"] == "square root") & (runs["repetition"].astype(int) == 0)].sort_values("bytes")
@@ -195,7 +195,7 @@ def draw_held(axes: Any, folder: Path, run: Any) -> None:
             names = {0.01: "hundredth", 0.1: "tenth", 0.5: "half"}
             for part, name in names.items():
                 axes.plot(curves["rounds"][0], shares[:, max(1, round(part * m)) - 1], label=f"largest {name}")
-    axes.set(xlabel="rounds", title=f"% of entries held (square root, {run['bytes']:,} bytes)", ylim=(0, 105))
+    axes.set(xlabel="rounds", title=f"% held, {run['bytes']:,} bytes", ylim=(0, 105))
     axes.legend(fontsize=8)
 
 
