@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from budgetrun.papers import theory
 from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.papers.fleets.measure import Events, events_of
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
-from budgetrun.papers.theory.base import Condition, Floats, at_least, short_examples
+from budgetrun.papers.theory.base import Condition, Counted, Floats, at_least, short_examples
 
 _LEAST = 84
 _NOT_LISTED = "facts of each learner are kept for 200 learners at most"
@@ -28,6 +28,7 @@ class Measured(Bound):
 
     name = "Shared memory, measured"
     learners = ()
+    counts: ClassVar[Counted] = "mistakes of a learner"
     within = "U"
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
@@ -39,6 +40,7 @@ class OfFloor(Bound):
 
     name = "Shared memory, Theorem 1"
     learners = ()
+    counts: ClassVar[Counted] = "mistakes of a learner"
     within = "U"
 
     def conditions(self, run: Run) -> list[Condition]:
@@ -108,7 +110,7 @@ def verdicts(
     # Of the learner with the largest Q - A; what is negative has room.
     checked = [Verdict("Shared memory, Q <= A", "damage", max(0.0, round(facts["invariant"], 9)), 0.0, "any policy")]
     if "damage" not in facts:
-        return [*checked, *(Verdict(bound.name, "mistakes", math.nan, reason=_NOT_LISTED) for bound in BOUNDS)]
+        return [*checked, *(Verdict(bound.name, bound.counts, math.nan, reason=_NOT_LISTED) for bound in BOUNDS)]
     runs = [_run(facts, i, one) for i, one in enumerate(found) if one is not None]
     known = [one for one in found if one is not None]
     for bound in (Product(), *BOUNDS):

@@ -18,9 +18,10 @@ from budgetrun.kernels.kinds import floats
 from budgetrun.kernels.multitask import Multitask
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.papers.fleets.algorithm import SharedMemory as Algorithm
+from budgetrun.results.store.write import Record
 from budgetrun.runner import identity
-from budgetrun.runner.job import Limit, Measured, Settings, row_of
-from budgetrun.runner.plan import Job
+from budgetrun.runner.job import Limit, Measured, Settings, errors_of_runs, failed, row_of
+from budgetrun.runner.plan import Job, Run
 
 # Facts of each learner are kept for so many.
 _MOST_LISTED = 200
@@ -55,16 +56,28 @@ class Played:
 
 
 def measure(job: Job, settings: Settings) -> Measured:
-    """Play the fleet of a job; return its row, and who holds how much over time."""
-    (run,) = job.runs
+    """Play the fleets of a job; return their rows, of status ``failed`` where one raises, and, of one, its curves."""
     planned = settings.sha256s.get(job.dataset.label)
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, None, planned)
+    curves: dict[str, np.ndarray] = {}
+    limit, rows = Limit(job, settings), []
+    for run in job.runs:
+        try:
+            with limit.of(run.run_id):
+                row, curves = _measured(run, job, stream, settings)
+        except errors_of_runs(settings) as error:
+            row = failed(run, job, error, stream.n_examples)
+        rows.append(row)
+    return rows, curves if len(rows) == 1 else {}
+
+
+def _measured(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[Record, dict[str, np.ndarray]]:
+    """Return a run's row, and its mistakes and who holds how much over time."""
     algorithm: Algorithm = identity.build(run.spec)
-    with Limit(job, settings).of(run.run_id):
-        events = events_of(stream, algorithm, settings.dtype, [settings.seed, job.repetition])
-        start = time.process_time()
-        played = play(events, algorithm, identity.kernel_of(run.spec), settings.dtype)
-        seconds = time.process_time() - start
+    events = events_of(stream, algorithm, settings.dtype, [settings.seed, job.repetition])
+    start = time.process_time()
+    played = play(events, algorithm, identity.kernel_of(run.spec), settings.dtype)
+    seconds = time.process_time() - start
     mistakes, n = int(played.mistakes.sum()), int(played.seen.sum())
     row = row_of(
         run,
@@ -81,7 +94,7 @@ def measure(job: Job, settings: Settings) -> Measured:
     )
     rounds, so_far, held = zip(*played.over_time, strict=True)
     curves = {"rounds": np.array(rounds), "mistakes": np.array(so_far), "held": np.array(held)}
-    return [row], {"run_id": np.array([run.run_id])} | {name: array[None] for name, array in curves.items()}
+    return row, {"run_id": np.array([run.run_id])} | {name: array[None] for name, array in curves.items()}
 
 
 def events_of(stream: Stream, algorithm: Algorithm, dtype: str, seeds: list[int]) -> Events:
