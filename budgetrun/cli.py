@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,6 +227,39 @@ def report(results: Path) -> None:
             say(f"index of {counted(len(reports), 'page')}: {write_index(results, reports)}", err=True)
 
     for_each(results, act=write, finish=index)
+
+
+@main.command()
+@click.argument("given", nargs=-1, required=True, metavar="FOLDER[:LABEL[@BUDGET]]...")
+@click.option("--quantity", metavar="NAME", help="What is compared, as in tables.  [default: the error]")
+@click.option("--test", type=click.Choice(["t", "wilcoxon"]), default="t", help="Paired t-test, or signed ranks.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    metavar="PERCENT",
+    help="Exit code 1 if another is worse than the first by more, and not by chance.",
+)
+@click.option("--output", "outputs", type=Folder(path_type=Path), multiple=True, help="Write a .html or .json file.")
+def compare(given: tuple[str, ...], outputs: tuple[Path, ...], **options: Any) -> None:
+    """Compare results folders, or labels in them, over the streams that they share, with tests of the differences.
+
+    Folders are compared label by label, for example those of two versions; FOLDER:LABEL compares learners. All must
+    have seen the same rounds. The setting of a label is chosen on the first tenth of each stream.
+    """
+    from budgetrun.config.quantities import QUANTITIES
+    from budgetrun.results.compare import compare as compare_results
+
+    if len(given) < 2:
+        raise InputError("compare: give at least two results folders, or labels in them: FOLDER:LABEL")
+    if bad := next((path for path in outputs if path.suffix not in (".html", ".json")), None):
+        raise InputError(f"--output {bad}: must end in .html or .json")
+    if (name := options["quantity"]) is not None and name not in QUANTITIES:
+        raise InputError(f"--quantity {name}: must be one of {', '.join(QUANTITIES)}")
+    found = compare_results(given, **options)
+    for path in outputs:
+        found.write(path)
+    say(found.text(shutil.get_terminal_size(fallback=(100, 24)).columns))
+    sys.exit(int(found.failed))
 
 
 @main.command()

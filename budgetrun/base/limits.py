@@ -56,7 +56,7 @@ def check(n_bytes: float, where: str, what: str) -> None:
     """Raise an InputError if ``what``, which takes ``n_bytes``, is beyond the limit."""
     if n_bytes > limit():
         raise InputError(
-            f"{where}: {what} would need {_shown(n_bytes)} of memory, and the limit is {_shown(limit())}; if the file "
+            f"{where}: {what} would need {sized(n_bytes)} of memory, and the limit is {sized(limit())}; if the file "
             f"is as it should be, raise the limit with --memory SIZE (of a sweep) or ${ENVIRONMENT}=SIZE"
         )
 
@@ -71,12 +71,13 @@ def check_learner(n_bytes: float, name: str, budget: int) -> None:
     most = limit(float(psutil.virtual_memory().available))
     if n_bytes > most:
         raise TooLargeError(
-            f"{name}: a budget of {budget:,} would need {_shown(n_bytes)} of memory, and the limit is {_shown(most)}; "
+            f"{name}: a budget of {budget:,} would need {sized(n_bytes)} of memory, and the limit is {sized(most)}; "
             "use a smaller budget or another variant, or raise the limit with --memory SIZE (of a sweep) or "
             f"${ENVIRONMENT}=SIZE"
         )
 
 
-def _shown(n_bytes: float) -> str:
+def sized(n_bytes: float) -> str:
+    """Return a number of bytes in words: ``64.0 KB``."""
     unit, name = next((unit for unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if n_bytes >= unit[0]), (1e3, "KB"))
     return f"{n_bytes / unit:,.1f} {name}"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
 
+from budgetrun.base.limits import parse_bytes
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
@@ -30,11 +31,23 @@ from budgetrun.config.problems import (
     unknown_key,
     value_types,
 )
-from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, Seeds, SelectSpec
+from budgetrun.config.schema import (
+    AlgorithmSpec,
+    ByDataset,
+    DatasetSpec,
+    FractionBudget,
+    MemoryBudget,
+    Seeds,
+    SelectSpec,
+)
 from budgetrun.config.yaml import KeyPath
 
 # Classes of algorithms import numpy; they are imported only once a config is read.
 Algorithm = Any
+
+
+# The key that gives a budget in bytes.
+_MEMORY = "learner_memory"
 
 
 @dataclass(frozen=True)
@@ -73,13 +86,20 @@ class AlgorithmReader:
             self.checker.add((*path, "budget"), f"{kind}: it takes no budget")
             reported.add("budget")
         for key in data:
-            if key not in common and key not in own and key not in reported:
+            in_bytes = key == _MEMORY and "budget" in own
+            if key not in common and key not in own and key not in reported and not in_bytes:
                 self.checker.add((*path, key), unknown_key(key, [*common, *own]))
         given = self.checker.values({key: data[key] for key in common if key in data}, path, common)
         swept: dict[str, Any] = {}
         for key, wanted in own.items():
             here = (*path, key)
-            if key not in data:
+            if key == "budget" and _MEMORY in data:
+                if key in data:
+                    self.checker.add(here, f"cannot be given with {_MEMORY}, which decides on it; remove one of them")
+                here = (*path, _MEMORY)
+                sizes = self.checker.sweep(data[_MEMORY], here, ValueType(str), self._size)
+                swept[key] = MemoryBudget(learner_memory=tuple(sizes)) if sizes else None
+            elif key not in data:
                 if wanted.required:
                     self.checker.add(here, f"missing; must be {wanted.wanted}")
                 # Configs that resolved to less, before the learner had the parameter, stay equal to this one.
@@ -104,6 +124,14 @@ class AlgorithmReader:
             parameters=swept,
             kind=self.kind.name if self.kind else "",
         )
+
+    def _size(self, value: Any, path: KeyPath, _: ValueType) -> list[int]:
+        """Return a list of the bytes of a size, empty if it is wrong."""
+        try:
+            return [round(parse_bytes(str(value)))]
+        except ValueError as error:
+            self.checker.add(path, str(error))
+            return []
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
@@ -186,7 +214,8 @@ class AlgorithmReader:
     def _sources(self) -> dict[str, None]:
         """The labels of the algorithms that do not take their budget from another one."""
         takes = [
-            isinstance(e, dict) and isinstance(e.get("budget"), dict) and "of" in e["budget"] for e in self.entries
+            isinstance(e, dict) and (_MEMORY in e or (isinstance(e.get("budget"), dict) and "of" in e["budget"]))
+            for e in self.entries
         ]
         return {label: None for label, other in zip(self._labels, takes, strict=True) if label and not other}
 
@@ -204,16 +233,20 @@ class AlgorithmReader:
         allowed = allowed_names(sources)
         if of in labels and of not in sources:
             advice = f"name one that does not{allowed}"
-            self.checker.add((*path, "of"), f"{of!r} takes its own budget from another algorithm; {advice}")
+            own = f"has a {_MEMORY}" if self._in_bytes(of) else "takes its own budget from another algorithm"
+            self.checker.add((*path, "of"), f"{of!r} {own}; {advice}")
         elif of not in labels and None not in labels:
             advice = nearest(of, sources) or "; add one, or name another"
             self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
 
+    def _in_bytes(self, label: str) -> bool:
+        return any(own == label and _MEMORY in e for own, e in zip(self._labels, self.entries, strict=True))
+
     def build_each(self, spec: AlgorithmSpec, path: KeyPath) -> None:
         """Build the algorithm once for each setting, because only its class knows what goes together.
 
-        Settings that depend on the number of rounds or on a support size are built later, when these are known.
+        Settings that depend on the number of rounds, on a support size or on the size of examples are built later.
         """
         learner = class_of(spec.name, spec.variant, self.task)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
@@ -222,7 +255,7 @@ class AlgorithmReader:
             if label and not spec.has(label):
                 continue
             own = spec.on(label) if label else spec
-            if own.budget_of:
+            if own.budget_of or isinstance(own.budget, MemoryBudget):
                 continue
             for run in own.with_one_seed().expand():
                 if formulas(run.parameters, learner):

@@ -153,7 +153,7 @@ def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
     if problems:
         raise ValueError("\n".join(problems))
     resolved = replace(spec, parameters=spec.parameters | numbers, typed=spec.typed | typed)
-    if spec.budget_fraction is None:
+    if spec.budget_fraction is None and spec.learner_memory is None:
         # Only the class itself knows which parameters go together.
         try:
             resolved.build(cls)

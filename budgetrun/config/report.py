@@ -229,7 +229,7 @@ class ReportReader:
             known = {other.label: other.on(dataset) for other in self.algorithms.values()}
             own = known[label].with_one_seed()
             runs = list(own.expand(known.get(own.budget_of or "")))
-            n_budgets = len({(run.budget, run.budget_fraction) for run in runs})
+            n_budgets = len({(run.budget, run.budget_fraction, run.learner_memory) for run in runs})
             n_settings = len({json.dumps(run.setting) for run in runs})
             if n_budgets > 1 or (n_settings > 1 and values.get("choose") is None):
                 what, advice = ("budgets", "") if n_budgets > 1 else ("settings", ", or let the table choose")

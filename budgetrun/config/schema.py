@@ -159,6 +159,12 @@ class FractionBudget(_Spec):
     fractions: Annotated[tuple[Fraction, ...], Field(min_length=1)] = (1.0,)
 
 
+class MemoryBudget(_Spec):
+    """Budgets in bytes: for each dataset, the largest one with which the learner keeps at most so much."""
+
+    learner_memory: Annotated[tuple[Count, ...], Field(min_length=1)]
+
+
 class ByDataset(_Spec):
     """Values of a parameter or budget that differ between datasets."""
 
@@ -190,6 +196,7 @@ class RunSpec:
     # The text typed in place of a number that the data decide on: formulas in T, the number of rounds, whose values are
     # in ``parameters``, and `AUTO`, whose value is in ``kernel``.
     typed: dict[str, str] = field(default_factory=dict)
+    learner_memory: int | None = None  # the most bytes that the learner keeps, if these decide on the budget
     kernel: KernelSpec | None = None  # with one value of each parameter; None before the dataset is known
 
     def build(self, algorithm: Any) -> Any:
@@ -209,7 +216,7 @@ class AlgorithmSpec(_Spec):
     variant: str | None = None  # filled in if the name has variants
     label: str  # unique in a config; by default the name, or ``name(variant)``
     seeds: Seeds = 1  # the number of seeds (0, 1, ...), or one seed per repetition, equal to its number
-    budget: FractionBudget | ByDataset | tuple[int | None, ...] | None = None
+    budget: FractionBudget | MemoryBudget | ByDataset | tuple[int | None, ...] | None = None
     # The values of every parameter except ``budget`` and ``seed``, in the order of the learner's page. A text for a
     # parameter that is a number is a formula in T (`budgetrun.config.kinds`).
     parameters: dict[str, tuple[Any, ...] | ByDataset] = {}
@@ -282,6 +289,8 @@ class AlgorithmSpec(_Spec):
         n_runs *= 1 if self.seeds == "by_repetition" else self.seeds
         if isinstance(self.budget, FractionBudget):
             return n_runs * len(self.budget.fractions) * (source.with_one_seed().count() if source else 1)
+        if isinstance(self.budget, MemoryBudget):
+            return n_runs * len(self.budget.learner_memory)
         return n_runs * len(cast("tuple[int | None, ...] | None", self.budget) or (None,))
 
     def with_one_seed(self) -> AlgorithmSpec:
@@ -290,6 +299,9 @@ class AlgorithmSpec(_Spec):
 
     def _budgets(self, source: AlgorithmSpec | None) -> list[dict[str, Any]]:
         """Return the attributes of a run that concern its budget, for each budget."""
+        if isinstance(self.budget, MemoryBudget):
+            none: dict[str, Any] = {"budget": None, "budget_fraction": None}
+            return [none | {"learner_memory": size} for size in self.budget.learner_memory]
         if not isinstance(self.budget, FractionBudget):
             sizes = cast("tuple[int | None, ...] | None", self.budget) or (None,)
             return [{"budget": size, "budget_fraction": None} for size in sizes]

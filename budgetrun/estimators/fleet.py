@@ -1,6 +1,5 @@
 """Fleets: a classifier per key, all in one memory of limited size."""
 
-import math
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -164,16 +163,15 @@ class Fleet:
             charge = self._create([name], len(row))[0]
             number = self._numbers[name]
         memory, calls = self._begun, self._compiled()
-        try:
+        with _InRange(self):
             if calls is not None:
                 return float(calls[1](calls[0], number, charge, row, label))
             began = time.thread_time()
             memory.counts[LIMIT] -= charge
-            score = memory.play(number, row, label)
+            with np.errstate(over="ignore"):
+                score = memory.play(number, row, label)
             compiling.border(time.thread_time() - began)
             return score
-        except FloatingPointError as error:
-            raise self._failed(error) from error
 
     @alone
     def predict_one(self, key: int | str, x: Any) -> float:
@@ -182,7 +180,8 @@ class Fleet:
         if number is None:
             return 0.0
         calls = self._compiled()
-        return self._begun.score(number, row) if calls is None else float(calls[2](calls[0], number, row))
+        with _InRange(self):
+            return self._begun.score(number, row) if calls is None else float(calls[2](calls[0], number, row))
 
     @alone
     def partial_fit(self, keys: Iterable[Any], X: Any, Y: Any) -> np.ndarray:
@@ -251,10 +250,8 @@ class Fleet:
 
     def _played(self, play: Any, given: tuple[Any, ...], began: float, left: int) -> None:
         """Play a part of a batch, in compiled code if that is ready."""
-        try:
+        with _InRange(self), np.errstate(over="ignore"):
             compiling.call(play, *given)
-        except FloatingPointError as error:
-            raise self._failed(error) from error
         seconds, n = time.thread_time() - began, len(given[-1])
         compiling.border(seconds, seconds * (left - n) / n)
 
@@ -269,7 +266,8 @@ class Fleet:
         scores = np.zeros(len(rows))
         if self._memory is not None:
             numbers = np.array([self._numbers.get(name, -1) for name in names], dtype=np.int64)
-            compiling.call(score_batch, self._memory, numbers, rows, scores)
+            with _InRange(self):
+                compiling.call(score_batch, self._memory, numbers, rows, scores)
         return scores
 
     @alone
@@ -454,9 +452,14 @@ class Fleet:
         if rows.dtype != self._stored_as or not rows.flags.c_contiguous:
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(rows, dtype=self.dtype)
-        # The fastest way, for one example.
-        if not (rows.ndim == 1 and math.isfinite(rows.dot(rows))) and not np.isfinite(rows).all():
+        if not np.isfinite(rows).all():
             raise ValueError(f"examples must be finite numbers, in the range of {self.dtype}")
+        if not self._kernel.of_distance:
+            with np.errstate(over="ignore"):
+                squares = np.square(rows, dtype=np.float64).sum(axis=-1)
+                finite = np.isfinite(self._kernel.diagonal(squares)).all()
+            if not finite:
+                raise ValueError(f"examples are too large for the kernel {self._kernel}: scale them")
         return rows
 
     def _compiled(self) -> Any:
@@ -470,10 +473,22 @@ class Fleet:
                 self._calls = keep(compiling.prepared(memory)), learn, score
         return self._calls
 
-    def _failed(self, error: FloatingPointError) -> InputError:
-        # The rounds before are learned.
-        self._begun.counts[LIMIT] = self.memory - self._charged
-        return out_of_range(error, "an example")
+
+class _InRange:
+    """The context for scores, of which a sentence says that they are out of range; what was learned before stays."""
+
+    __slots__ = ("fleet",)
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
+        if isinstance(error, FloatingPointError):
+            self.fleet._begun.counts[LIMIT] = self.fleet.memory - self.fleet._charged
+            raise out_of_range(error, "an example") from error
 
 
 def _plain(keys: Iterable[Any]) -> list[Any]:

@@ -23,8 +23,11 @@ def values_at(kernel: Any, rows: np.ndarray, at: int, places: np.ndarray, x: np.
 @compiled_as("sum_at")
 def sum_at(cells: np.ndarray, slots: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     """Return the sums of ``cells[slots, 0] * values`` and of their absolute values, added in this order."""
-    terms = cells[slots, 0] * values
-    return (float(np.cumsum(terms)[-1]), float(np.cumsum(np.abs(terms))[-1])) if len(terms) else (0.0, 0.0)
+    if not len(slots):
+        return 0.0, 0.0
+    with np.errstate(over="ignore"):
+        terms = cells[slots, 0] * values
+        return float(np.cumsum(terms)[-1]), float(np.cumsum(np.abs(terms))[-1])
 
 
 @compiled_as("add_at")

@@ -518,6 +518,21 @@ MOST_SQUARES = 2.0**31
 DENSE_FEATURES = 8192
 # The bytes that hold a value, at most.
 BYTES = {"bits": 1, "integers": 2, "floats": 8}
+
+
+def kind_name(recorded: str, n_features: int, nnz_per_row: float | None) -> str:
+    """Return how kernels hold the examples of a stream, which earlier versions did not record."""
+    wide = nnz_per_row is not None and n_features > DENSE_FEATURES
+    return recorded or ("sparse" if wide else "floats")
+
+
+def row_bytes(name: str, n_features: int, values: float) -> float:
+    """Return the bytes of an example that a `Kind` stores; ``values`` is the number of those that are not 0."""
+    words = -(-n_features // 64)
+    own = {"bits": 8 * words, "integers": 2 * (n_features + n_features % 2), "floats": 8 * n_features}
+    return 16.0 + (own[name] if name in own else 12 * values + 4)
+
+
 # Values that are checked at a time, and kernel values that numpy computes at a time, for the sake of the cache.
 _CHUNK = 1 << 16
 _IN_CACHE = 1 << 14

@@ -6,10 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from budgetrun.base.params import Count, EvenBudget
+from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.engine.hypotheses.base import bytes_kept
 from budgetrun.engine.hypotheses.linear import KNOTS
 from budgetrun.engine.hypotheses.stacked import BEGINNINGS, Part, Stacked, StackedClasses
 from budgetrun.engine.pool import Pool
+from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.sums import inner
 from budgetrun.learners.ahpatron import Ahpatron
@@ -78,20 +81,33 @@ class _Auto(Learner):
     def bytes_needed(self, size: int) -> float:
         return self._n_classes * len(RATES) * 16.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # Members hold standardised inputs, and are most before the first ones are dropped; the rows until then.
+        each = 8.0 * n_features + 16
+        members = [part.learner for part in self.members_with(size, self._rates(n_features)) if part.rate]
+        kernel = Gaussian(gamma=1.0)
+        own = (bytes_kept(*trial(one, kernel), one.budget, each, n_features) for one in members)
+        return self._n_classes * sum(own) + 8.0 * BEGINNINGS[-1] * n_features + self._splines(n_features)
+
     def bytes_in_use(self, budget: int, n_features: int) -> float:
         """Return about how many bytes a model with this budget takes at most."""
         held = 4 * budget * self._n_classes
         # An example, its kernel values with a block of 256 rows and what is kept of it; the first rows.
         rows = held * len(RATES) * (8 * n_features + 12 * 256 + 200) + 16 * BEGINNINGS[-1] * n_features
-        splines = self._n_classes * len(SPLINES) * 16 * len(KNOTS) * n_features
-        return self.bytes_needed(budget) + rows + splines
+        return self.bytes_needed(budget) + rows + self._splines(n_features)
+
+    def _splines(self, n_features: int) -> float:
+        return self._n_classes * len(SPLINES) * 16.0 * len(KNOTS) * n_features
 
     def members(self, n_features: int) -> list[Part]:
         """Return the members for examples with so many features."""
         budget = self.budget
         while self.memory is not None and budget > 2 and self.bytes_in_use(budget, n_features) > self.memory:
             budget -= 2
-        return self.members_with(budget, RATES if n_features <= FEW else RATES[:-1])
+        return self.members_with(budget, self._rates(n_features))
+
+    def _rates(self, n_features: int) -> tuple[float, ...]:
+        return RATES if n_features <= FEW else RATES[:-1]
 
     def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
         """Return the members with this budget and these rates."""

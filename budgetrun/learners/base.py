@@ -118,6 +118,10 @@ class Learner(Compilable, ABC):
         """Return the bytes for ``size`` support examples of the rule's own arrays, apart from each `Table`."""
         return 0.0
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        """Return the bytes of the rule's own arrays between blocks, apart from each `Table`."""
+        return 0.0
+
     def uncompiled(self, f: Any) -> bool:
         """Return whether the next update cannot be compiled, though others can: it calls what is `interpreted`."""
         return False

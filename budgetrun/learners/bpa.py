@@ -145,6 +145,9 @@ class NearestBPA(_BPA):
     _pairs: Pairs
     _nearest: np.ndarray
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return 8.0 * size
+
     def start(self, pool: Pool) -> Expansion:
         self._pairs = Pairs(self.budget)
         self._nearest = np.full(self.budget, -1)

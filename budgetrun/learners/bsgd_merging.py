@@ -146,6 +146,9 @@ class LookupHBSGD(MergingBSGD):
         super().__init__(budget=budget, regulariser=regulariser, partners="same_sign", first=first)
         self.places = self.losses = np.zeros((0, 0))
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return float(self.places.nbytes + self.losses.nbytes)
+
     def start(self, pool: Pool) -> Points:  # type: ignore[override]
         self.places, self.losses = tables()
         return super().start(pool)

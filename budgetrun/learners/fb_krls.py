@@ -48,6 +48,9 @@ class FBKRLS(Budgeted, RegressionLearner):
         self.inverse = Inverse(regulariser)
         self.labels = np.zeros(0)
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return 8.0 * size
+
     def update(self, f: Expansion, y: float, score: float) -> None:
         if self.label_step and f.size:
             self.labels = self.labels + self.label_step * f.kernel_row() * (y - self.labels)

@@ -44,6 +44,9 @@ class KRLS(RegressionLearner):
         # The factor and P, and a copy of both while they grow.
         return 32.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return 16.0 * size**2
+
     def update(self, f: Expansion, y: float, score: float) -> None:
         n, row, error = f.size, f.kernel_row(), y - score
         column = dtrtrs(self.factor, row, trans=1)[0] if n else row

@@ -33,6 +33,9 @@ class _NystroemSteps(Budgeted):
     def start(self, pool: Pool) -> Nystroem:
         return Nystroem(pool, self.step)
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return 8.0 * self.rank * (size + 1)
+
     def descend(self, f: Nystroem, weight: float) -> None:
         """Take a step with this weight of the example, or of its features."""
         if f.approximated:

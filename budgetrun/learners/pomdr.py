@@ -78,6 +78,10 @@ class POMDR(Budgeted, BinaryLearner):
         self.A = 0.0
         self.halved = False
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # The factor of the kernel matrix, while examples are projected.
+        return 8.0 * self.first_budget**2
+
     @property
     def step(self) -> float:
         """lambda_t."""

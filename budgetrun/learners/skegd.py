@@ -78,6 +78,11 @@ class SkeGD(Budgeted, BinaryLearner):
         self._sketch: Sketch | None = None
         self._random = np.random.default_rng(seed)
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # S_p, both sketches, and Q with the weights.
+        sketches = self.columns * (size + self.columns + self.sampled)
+        return 8.0 * (sketches + self.rank * (size + 1))
+
     def start(self, pool: Pool) -> Sketched:
         return Sketched(pool, self.step)
 
@@ -159,6 +164,9 @@ class FORKS(SkeGD):
 
     def bytes_needed(self, size: int) -> float:
         return 16.0 * self.rank**2
+
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return super().bytes_kept(size, row, n_features) + 8.0 * self.rank**2
 
     def descend(self, f: Sketched, y: int, score: float) -> None:
         if not self._inverse.size:

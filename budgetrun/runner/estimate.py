@@ -21,7 +21,7 @@ from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.kernels import Gaussian, compiling
-from budgetrun.kernels.kinds import BYTES, DENSE_FEATURES
+from budgetrun.kernels.kinds import BYTES, kind_name
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.play.session import BLOCK_SIZE
@@ -127,8 +127,7 @@ def compile_seconds(runs: Iterable[Run]) -> float:
 
 def _kind(info: StreamInfo) -> str:
     """Return how kernels hold the examples, which earlier versions did not record."""
-    wide = info.nnz_per_row is not None and info.n_features > DENSE_FEATURES
-    return info.kind or ("sparse" if wide else "floats")
+    return kind_name(info.kind, info.n_features, info.nnz_per_row)
 
 
 _STARTED: dict[tuple[type, int, str], tuple[Learner, Hypothesis]] = {}

@@ -101,6 +101,8 @@ def run_id(
         "algorithm": [spec.name, spec.variant, parameters, spec.seed, spec.budget, spec.budget_fraction],
         "source": source,
     }
+    if spec.learner_memory is not None:
+        what["learner_memory"] = spec.learner_memory
     if spec.typed:
         what["typed"] = spec.typed
     if config.metrics:

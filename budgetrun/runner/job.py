@@ -273,6 +273,7 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         label=spec.label,
         budget_fraction=spec.budget_fraction,
         setting=json.dumps(spec.setting, ensure_ascii=False),
+        learner_memory=spec.learner_memory,
         **measured,
     )
 

@@ -22,6 +22,7 @@ from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, setting_text
 from budgetrun.data import StreamInfo
 from budgetrun.runner import identity
+from budgetrun.runner.memory import with_budget
 
 
 @dataclass(frozen=True)
@@ -215,12 +216,13 @@ def _info(
 def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[RunSpec]:
     """Return the specs of the runs on one task of a dataset, with formulas evaluated, in the order of `make_plan`.
 
-    Raises InputError: a formula yields a number that the learner does not accept.
+    Raises InputError: a formula yields a number that the learner does not accept, or no budget fits its memory.
     """
     specs, problems = [], []
     for spec in config.expand(dataset.label, info.median_gamma):
         try:
-            specs.append(resolve(spec, identity.algorithm_of(spec), info.n_examples))
+            algorithm = identity.algorithm_of(spec)
+            specs.append(with_budget(resolve(spec, algorithm, info.n_examples), algorithm, info))
         except ValueError as error:
             where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset.label!r}"
             problems += [f"{where}: {line}" for line in str(error).split("\n")]

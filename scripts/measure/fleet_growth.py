@@ -34,15 +34,17 @@ BATCH, TIMED, ONE_BY_ONE = 100_000, 2_000_000, 200_000
 
 
 class Stream:
-    """Examples of random keys, in arrays that are used again."""
+    """Examples of keys, in arrays that are used again."""
 
     def __init__(self, n_keys: int) -> None:
         self.random = np.random.default_rng(n_keys)
         self.n_keys, self.planes = n_keys, self.random.normal(size=(n_keys, FEATURES)).astype(np.float32)
         self.X = np.empty((BATCH, FEATURES), dtype=np.float32)
 
-    def batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        keys = self.random.integers(0, self.n_keys, BATCH)
+    def batch(self, start: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return examples of random keys, or of all keys in turn from a round on."""
+        keys = self.random.integers(0, self.n_keys, BATCH) if start is None else np.arange(start, start + BATCH)
+        keys %= self.n_keys
         self.random.standard_normal(out=self.X, dtype=np.float32)
         y = np.where((self.X * self.planes[keys]).sum(axis=1) > 0, 1, -1)
         return keys, self.X, np.where(self.random.random(BATCH) < FLIPPED, -y, y)
@@ -54,13 +56,14 @@ def measured(n_keys: int) -> dict[str, float]:
     with threadpool_limits(1), compiling.first():
         # Loads the compiled code, and makes all arrays that are used again.
         warm = Fleet(BYTES_PER_KEY * 10, gamma=GAMMA)
-        warm.partial_fit(np.arange(BATCH) % 10, *stream.batch()[1:])
-        warm.learn_one(0, stream.X[0], 1)
+        # Python keeps numbers below 257.
+        warm.partial_fit(1000 + np.arange(BATCH) % 10, *stream.batch()[1:])
+        warm.learn_one(1000, stream.X[0], 1)
         process = psutil.Process()
         before = process.memory_info().rss
         fleet, fed = Fleet(BYTES_PER_KEY * n_keys, gamma=GAMMA), 0
         while len(fleet) < n_keys or fleet.memory_used < 0.999 * fleet.memory - 200:
-            fleet.partial_fit(*stream.batch())
+            fleet.partial_fit(*stream.batch(fed))
             fed += BATCH
         seconds = mistakes = 0.0
         for _ in range(TIMED // BATCH):

@@ -1,4 +1,4 @@
-"""Run docs/tutorial.md and README.md, and write the output of their commands into them, and a figure of theirs.
+"""Run the tutorial, docs/compare.md and README.md; write the output of their commands, and a figure, into them.
 
 A block of the language ``console`` is a command and its output; ``text`` after ``python`` is what the code printed; a
 ``yaml`` block with a name is a file of that name.
@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from budgetrun.cli import main
 
 TOP = Path(__file__).resolve().parents[2]
-PAGES = (TOP / "docs" / "tutorial.md", TOP / "README.md")
+PAGES = tuple(TOP / name for name in ("docs/tutorial.md", "docs/compare.md", "README.md"))
 # What the start page shows, of the run that is shown there.
 FIGURE = "cancer_error.png"
 BLOCK = re.compile(r"^```(console|python|text|yaml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -67,5 +67,7 @@ if __name__ == "__main__":
     for page in PAGES:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             text = played(page.read_text(encoding="utf-8"))
-            shutil.copy(Path("results/cancer/figures") / FIGURE, TOP / "docs" / FIGURE)
+            figure = Path("results/cancer/figures") / FIGURE
+            if figure.exists():
+                shutil.copy(figure, TOP / "docs" / FIGURE)
         page.write_text(text, encoding="utf-8")

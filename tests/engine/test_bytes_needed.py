@@ -35,13 +35,13 @@ SENTENCE = (
 )
 
 
-def of(cls, budget):
+def of(cls, budget, **others):
     given = {
         p.name: 0.5 if p.name in ("epsilon", "phi") else 4
         for p in inspect.signature(cls).parameters.values()
         if p.default is p.empty
     }
-    return cls(**given | {"budget": budget})
+    return cls(**given | {"budget": budget} | others)
 
 
 def arrays(thing, seen):

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
 import scipy.sparse as sp
@@ -217,10 +219,19 @@ def test_keys_are_numbers_or_text():
 
 
 def test_numbers_out_of_range_are_one_sentence():
-    fleet = made(kernel="polynomial", degree=3, gamma=1.0)
-    fleet.learn_one(0, [1e120], 1)
-    with pytest.raises(InputError, match=r"an example: the scores are not finite"), np.errstate(over="ignore"):
-        fleet.learn_one(0, [1e120], -1)
+    fleet = made(kernel="linear")
+    with pytest.raises(ValueError, match=r"^examples are too large for the kernel linear: scale them$"):
+        fleet.learn_one(0, [1e160, 0], 1)
+    fleet.learn_one(0, [1.2e154, 0], 1)
+    fleet.learn_one(0, [0, 1.2e154], 1)
+    for call in (
+        fleet.predict_one,
+        lambda key, x: fleet.predict([key], [x]),
+        lambda key, x: fleet.learn_one(key, x, 1),
+    ):
+        with pytest.raises(InputError, match=r"^an example: the scores are not finite"):
+            call(0, [9e153, 9e153])
+    assert fleet.facts()["mistakes"].tolist() == [2]
 
 
 def test_one_thread_at_a_time(monkeypatch):
@@ -275,3 +286,13 @@ def test_compiled_examples_have_the_same_bits(monkeypatch):
             scores = [fleet.learn_one(*example) for example in zip(keys, X, y, strict=True)]
         found.append([*scores, *(fleet.predict_one(key, X[0]) for key in KEYS)])
     assert found[0] == found[1]
+
+
+@pytest.mark.committed(always=True)
+def test_the_committed_growth_is_within_the_account():
+    table = pd.read_csv(Path(__file__).parents[2] / "results" / "fleet" / "growth.csv").set_index("keys")
+    assert table.index.max() == 1_000_000
+    large = table[table["memory"] >= 100_000_000]
+    assert (large["accounted"] <= large["memory"]).all()
+    assert ((large["process_grew"] / large["accounted"] - 1).abs() < 0.1).all()
+    assert (table["least_examples"] >= 4).all()

@@ -101,6 +101,12 @@ class _Absorbing(Summed):
         # The block's features twice; those of the support set are copied.
         return super().memory(size, block) + 16 * self._w.shape[-1] * (block + size)
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # The features of support examples, weights, frequencies, and the rows of examples by slot.
+        n = self._w.shape[-1]
+        own = 8.0 * (n * (size + 1) + self._w.size + n_features * n // 2 + size)
+        return float(super().bytes_kept(size, row, n_features)) + own
+
     def _scores_of(self, X: Rows, averaged: bool) -> np.ndarray:
         scores: np.ndarray = self._w @ self._map.of(X).T
         return scores

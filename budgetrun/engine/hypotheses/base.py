@@ -236,6 +236,11 @@ class Hypothesis(Compilable, ABC):
         """Return the bytes of the tables whose rows and columns are support examples; a budget's are refused early."""
         return 0.0
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        """Return the bytes of what f keeps between blocks, as the function `bytes_kept` says, but for its tables."""
+        # By example in the pool: its round and its square; and its slot.
+        return size * (row + 24.0)
+
     def solving(self, size: int) -> float:
         """Estimate the multiplications per round in addition to those for kernel values."""
         return 0.0
@@ -270,6 +275,20 @@ class Table(Compilable, ABC):
     @abstractmethod
     def bytes_needed(self, size: int) -> float:
         """Return the bytes for ``size`` support examples."""
+
+    @abstractmethod
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        """Return the bytes for ``size`` support examples between blocks, without copies or spare room."""
+
+
+def bytes_kept(learner: Any, f: Hypothesis, size: int, row: float, n_features: int) -> float:
+    """Return the bytes of the arrays that a learner and its hypothesis keep with ``size`` support examples.
+
+    These are examples of ``row`` bytes each, weights, kernel values, inverses, features and frequencies: all that
+    it needs to go on after a block, without spare room. One example that several classes hold counts for each.
+    """
+    own = [part for part in vars(learner).values() if isinstance(part, Table)]
+    return sum(part.bytes_kept(size, row, n_features) for part in (learner, f, *own))
 
 
 def bytes_needed(learner: Any, f: Hypothesis, size: int) -> float:
@@ -317,6 +336,10 @@ class Summed(Hypothesis):
         # something else has changed since.
         self._known = np.zeros(0)
         self._n_known = 0
+
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # Weights, the slots and weights of a round before, and the changes since.
+        return super().bytes_kept(size, row, n_features) + 24.0 * size + 16.0 * MOST_CHANGES
 
     # -- read by learners ----------------------------------------------------------------------------------------
 

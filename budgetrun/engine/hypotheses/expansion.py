@@ -243,6 +243,11 @@ class Expansion(Summed):
         # The pairs are copied as they grow.
         return 1.5 * 8 * (size + 1) ** 2 if self._track == _ALL and size else 0.0
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # Scores of support examples and their places; pairs, and free places.
+        pairs = 8.0 * size * (size + 1) if self._track == _ALL else 0.0
+        return super().bytes_kept(size, row, n_features) + 16.0 * size + pairs
+
     # -- scores --------------------------------------------------------------------------------------------------
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:

@@ -35,6 +35,9 @@ class Inverse(Table):
         # G and its inverse, and a copy of both while they grow.
         return 32.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return 8.0 * size * (2 * size + 1)
+
     def add_current(self, f: Expansion) -> None:
         """Add the example of the current round, as the youngest, to a full support set.
 

@@ -37,6 +37,9 @@ class MulticlassExpansion(Summed):
         coef[self._classes[slots], at], coef[self._rivals[slots], at] = weights, -weights
         return coef
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return super().bytes_kept(size, row, n_features) + 16.0 * size
+
     # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, y: int, rival: int, weight: float) -> None:

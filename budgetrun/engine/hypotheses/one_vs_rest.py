@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from budgetrun.base.errors import InputError
-from budgetrun.engine.hypotheses.base import Hypothesis, bytes_needed
+from budgetrun.engine.hypotheses.base import Hypothesis, bytes_kept, bytes_needed
 from budgetrun.engine.hypotheses.expansion import sum_ahead
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
@@ -143,6 +143,10 @@ class OneVsRestHypothesis(Hypothesis):
 
     def bytes_needed(self, size: int) -> float:
         return sum(bytes_needed(*own, size) for own in zip(self._learners, self.of_classes, strict=True))
+
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        own = zip(self._learners, self.of_classes, strict=True)
+        return sum(bytes_kept(*one, size, row, n_features) for one in own)
 
     def solving(self, size: int) -> float:
         return sum(part.solving(size) for part in self.of_classes)

@@ -62,6 +62,9 @@ class Hinted(Hypothesis):
     def held(self) -> np.ndarray:
         return np.concatenate([super().held, self._last_slots])
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return super().bytes_kept(size, row, n_features) + self._window * (row + 32.0)
+
     def begin_block(self) -> None:
         super().begin_block()
         self._hints, self._predictions = None, np.zeros(len(self.scores))

@@ -34,6 +34,9 @@ class Pairs(Table):
     def bytes_needed(self, size: int) -> float:
         return 8.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return 8.0 * size * (size + 1)
+
     def add(self, row: np.ndarray, square: float) -> int:
         """Add an example, with k(x, x) = ``square``, as the youngest, and return its place.
 

@@ -226,6 +226,10 @@ class Points(Hypothesis):
     def memory(self, size: int, block: int) -> float:
         return 8 * (size + 1) * (self.n_classes + 64 + 4)
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # Points are floats, one more than support examples.
+        return 8.0 * (size + 1) * (n_features + self.n_classes + 5)
+
     # -- the points ----------------------------------------------------------------------------------------------
 
     def _begin_round(self) -> None:

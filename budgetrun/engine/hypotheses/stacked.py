@@ -146,6 +146,10 @@ class Stacked(Linear):
     def memory(self, size: int, block: int) -> float:
         return 8.0 * 16 * block * size
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # Those of the members are the learner's.
+        return 8.0 * 8 * n_features
+
     def solving(self, size: int) -> float:
         # Some 60 microseconds for a budget of 300.
         return 1e4 * size

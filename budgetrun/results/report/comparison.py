@@ -12,13 +12,15 @@ import pandas as pd
 
 from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config.quantities import Quantity
-from budgetrun.config.schema import TableSpec
+from budgetrun.config.schema import MemoryBudget, TableSpec
+from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Table
 from budgetrun.results.report.numbers import PLACE, STREAM, Place, with_budgets
 from budgetrun.results.report.selection import Candidate
+from budgetrun.results.statistics import LEVEL, holm
 from budgetrun.results.store.read import Results
 
-PERMUTATIONS, LEVEL = 20, 0.05
+PERMUTATIONS = 20
 
 
 def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -> str:
@@ -47,7 +49,9 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
         "3 (one kernel per data set)": runs.groupby("dataset")["kernel"].nunique().max() == 1,
         f"3 ({sizes[0]} to {sizes[-1]} settings per learner)": len(sizes) > 1,
         f"3 ({at_end:,} of {n_chosen:,} chosen values are an end of their grid)": at_end > 0,
-        "4 (budgets count examples, not bytes)": any(one.budget for one in own),
+        "4 (budgets count examples, not bytes)": any(
+            one.budget and not isinstance(one.budget, MemoryBudget) for one in own
+        ),
         f"5 ({repetitions} permutation{'s' * (repetitions > 1)}, not {PERMUTATIONS})": repetitions < PERMUTATIONS,
         "6 (without tests)": repetitions < 2,
         f"7 (the first {' to '.join(f'{n:,}' for n in limits[:: max(1, len(limits) - 1)])} rounds)": limits,
@@ -102,23 +106,9 @@ def paired(table: Table, runs: pd.DataFrame, quantity: Quantity) -> dict[Place, 
             first, second = (streams[*one.key[:2], *one.key.budget] for one in (cell, best))
             differences = (first - second).dropna().to_numpy()
             if len(differences) > 1:
-                found[cell.key] = Paired(best.place.label, *_t_test(differences), math.nan)
-    order, largest = sorted(found, key=lambda key: found[key].p), 0.0
-    for i, key in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - i) * found[key].p))
-        found[key] = found[key]._replace(p_holm=largest)
-    return found
-
-
-def _t_test(differences: np.ndarray) -> tuple[float, float, float, float]:
-    """Return the mean, the ends of its 95% interval, and p of the two-sided t-test that it is 0."""
-    from scipy.stats import t
-
-    n, mean = len(differences), float(differences.mean())
-    deviation = float(differences.std(ddof=1)) / math.sqrt(n)
-    half = float(t.ppf(1 - LEVEL / 2, n - 1)) * deviation
-    p = float(2 * t.sf(abs(mean) / deviation, n - 1)) if deviation else float(mean == 0)
-    return mean, mean - half, mean + half, p
+                found[cell.key] = Paired(best.place.label, *statistics.paired(differences)[:4], math.nan)
+    adjusted = holm([one.p for one in found.values()])
+    return {key: one._replace(p_holm=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
 
 
 def marks(table: Table, results: Results) -> dict[Place, str]:
@@ -157,29 +147,14 @@ def notes(table: Table) -> list[str]:
         means = [[c.measured.mean for c in row.cells if c.measured] for row in block.rows]
         if len(means) < 3 or not table.columns[2:] or {len(row) for row in means} != {len(table.columns)}:
             continue
-        from scipy.stats import rankdata
-
-        ranks = np.mean([rankdata(row) for row in means], axis=0)
-        chi2, p, distance = friedman(ranks, len(means))
+        ranks = statistics.mean_ranks(np.array(means))
+        chi2, p, _, distance = statistics.friedman(ranks, len(means))
         named = ", ".join(f"{table.called(table.columns[i])} {ranks[i]:.2f}" for i in np.argsort(ranks, kind="stable"))
         found.append(
             f"Mean ranks over {len(means)} data sets: {named}. Friedman's chi-squared is {chi2:.2f} (p = {p:.2g}); by "
             f"Nemenyi's test at 5%, ranks that differ by less than {distance:.2f} are not told apart."
         )
     return found
-
-
-def friedman(ranks: np.ndarray, n: int) -> tuple[float, float, float]:
-    """Return Friedman's chi-squared, its p, and Nemenyi's critical difference at 5%, of mean ranks over n data sets.
-
-    References: Demsar (2006), "Statistical comparisons of classifiers over multiple data sets", JMLR 7.
-    """
-    from scipy.stats import chi2, studentized_range
-
-    k = len(ranks)
-    statistic = 12 * n / (k * (k + 1)) * (float(np.square(ranks).sum()) - k * (k + 1) ** 2 / 4)
-    quantile = float(studentized_range.ppf(1 - LEVEL, k, np.inf)) / math.sqrt(2)
-    return statistic, float(chi2.sf(statistic, k - 1)), quantile * math.sqrt(k * (k + 1) / (6 * n))
 
 
 def paired_rows(table: Table) -> list[list[Any]]:

@@ -27,6 +27,7 @@ from budgetrun.results.report.numbers import (
     with_budgets,
 )  # fmt: skip
 from budgetrun.results.report.selection import choose
+from budgetrun.results.statistics import paired
 from budgetrun.results.store.read import NO_SETTING, Results, items_of, load
 
 _JSON = ("facts", "parameters")
@@ -180,8 +181,6 @@ class Evidence:
 
     def _paired(self, spec: NumberSpec, quantity: Quantity, places: tuple[Place, Place]) -> Number:
         """Return the p of the paired t-test over the streams between the runs of two places."""
-        from scipy.stats import ttest_rel
-
         runs = with_budgets(self.results(str(spec.results)).runs)
         one, other = (
             runs[[Place.of(key) == place for key in runs[PLACE].itertuples(index=False, name=None)]]
@@ -192,7 +191,7 @@ class Evidence:
         both = pd.concat([one, other], axis=1, join="inner")
         if len(both) < 2 or both.iloc[:, 0].equals(both.iloc[:, 1]):
             raise _Missing(f"no two different runs on several streams to compare in {self.folder / str(spec.results)}")
-        p = float(ttest_rel(both.iloc[:, 0], both.iloc[:, 1]).pvalue)
+        p = paired((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()).p
         return Number(p, figures(p, 2) if p >= _SMALL_P else f"< {_SMALL_P}")
 
     def _share(self, spec: NumberSpec) -> Number:

@@ -49,6 +49,7 @@ def _record(cell: Cell, table: Table) -> dict[str, Any]:
         **({"chosen": cell.chosen} if "chosen" in table.shows else {}),
         "budget_fraction": budget.value if budget.kind == "fraction" else None,
         "budget": budget.value if budget.kind in ("budget", "dataset") else None,
+        **({"learner_memory": budget.value if budget.kind == "memory" else None} if "memory" in table.shows else {}),
         "budget_mean": own("budget", None),
         **{name: own(name, None) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
         quantity.csv_column: numbers["mean"],

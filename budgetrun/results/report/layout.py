@@ -278,6 +278,7 @@ class Table(Captioned):
         """Those of ``published``, ``in_sds``, ``chosen``, ``relative`` and ``setting`` that any cell or row has."""
         names = ("published", "in_sds", "chosen", "relative")
         found = {name for name in names if any(getattr(cell, name) not in (None, "") for cell in self.cells)}
+        found |= {"memory" for cell in self.cells if cell.place.budget.kind == "memory"}
         return found | {"setting" for block in self.blocks for row in block.rows if row.setting.items}
 
     @cached_property

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from budgetrun.base.limits import sized
 from budgetrun.config.quantities import SECONDS_RATIO, Quantity
 from budgetrun.config.schema import Published, TableSpec
 from budgetrun.results.store.optimum import problem_of
@@ -20,14 +21,15 @@ STREAM = ["task", "repetition"]
 # The columns that make up a `Place`.
 PLACE = ["dataset", "label", "kind", "value", "setting"]
 # Those that a place is made of.
-_OF_PLACE = ["dataset", "label", "setting", "own_budget", "budget", "budget_fraction"]
+_OF_PLACE = ["dataset", "label", "setting", "own_budget", "budget", "budget_fraction", "learner_memory"]
 
 
 class Budget(NamedTuple):
     """The budget as the config asks for it.
 
     ``kind`` is ``fraction`` (value: share of another learner's final support size), ``budget`` (value: B), ``dataset``
-    (value: the one B that the config gives this dataset, so that blocks do not differ in it) or ``none``.
+    (value: the one B that the config gives this dataset, so that blocks do not differ in it), ``memory`` (value: the
+    bytes that decide on B) or ``none``.
     """
 
     kind: str
@@ -44,6 +46,8 @@ class Budget(NamedTuple):
         """Return the heading of a block: ``B = p/4``, ``B = 100``, or nothing."""
         if self.kind == "none":
             return ""
+        if self.kind == "memory":
+            return sized(self.value).replace(".0 ", " ")
         if self.kind in ("budget", "dataset"):
             return f"B = {self.value:.12g}"
         share = Fraction(self.value).limit_denominator(16)
@@ -153,10 +157,11 @@ def _places(runs: pd.DataFrame) -> Iterator[Place]:
 
 def with_budgets(runs: pd.DataFrame) -> pd.DataFrame:
     """Return runs with the columns ``kind`` and ``value`` of their `Budget`."""
-    fraction, budget = runs["budget_fraction"], runs["budget"]
+    fraction, budget, memory = runs["budget_fraction"], runs["budget"], runs["learner_memory"]
     asked = np.where(runs["own_budget"], "dataset", "budget")
     kind = np.where(fraction.notna(), "fraction", np.where(budget.notna(), asked, "none"))
-    return runs.assign(kind=kind, value=fraction.fillna(budget).fillna(0.0))
+    kind = np.where(memory.notna(), "memory", kind)
+    return runs.assign(kind=kind, value=memory.fillna(fraction).fillna(budget).fillna(0.0))
 
 
 def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:

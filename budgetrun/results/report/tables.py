@@ -178,7 +178,7 @@ class _Rows:
         """Return fractions first, then budgets, each rising; "no budget" only where there is nothing else."""
         found = {place.budget for row in self.datasets for place in self._of_row(row)}
         found = found or {budget for row in self.datasets for budget, _ in self._of_published(row)}
-        ranks = {"fraction": 0, "budget": 1}
+        ranks = {"fraction": 0, "budget": 1, "memory": 2}
         real = [budget for budget in found if budget.kind in ranks]
         return sorted(real, key=lambda budget: (ranks[budget.kind], budget.value)) or [NO_BUDGET] * bool(found)
 

@@ -89,6 +89,7 @@ COLUMNS = (
     *(Column(name, "number", "some", since="0.3") for name in BINARY.metrics),
     *(Column(name, "json", "some", since="0.3") for name in BINARY.columns),
     *(Column(name, "number", "some", since="0.3") for name in REGRESSION.columns),
+    Column("learner_memory", "count", "some", since="0.3"),
 )
 
 

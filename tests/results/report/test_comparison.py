@@ -9,7 +9,7 @@ import pytest
 from fake_results import build, run, table_of, write_report
 from scipy.stats import ttest_rel
 
-from budgetrun.results.report import comparison, tables
+from budgetrun.results.report import tables
 from budgetrun.results.store.read import load
 
 STEPS = [0.01, 0.1, 1]
@@ -129,14 +129,6 @@ def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
     (cell,) = [cell for cell in table.cells if cell.place.label == "logistic"]
     assert table.mean(cell).endswith("‡")
     assert "‡ Not below the error of always predicting the larger class." in table.notes
-
-
-def test_friedman_and_nemenyi_are_those_of_demsar():
-    # Demsar (2006), JMLR 7, Section 3.2.3: four classifiers on fourteen data sets.
-    statistic, p, distance = comparison.friedman(np.array([3.143, 2.000, 2.893, 1.964]), 14)
-    assert statistic == pytest.approx(9.28, abs=0.01)
-    assert distance == pytest.approx(1.25, abs=0.005)
-    assert 0.01 < p < 0.05
 
 
 def test_p_by_holms_method(tmp_path):

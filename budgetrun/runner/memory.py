@@ -1,0 +1,50 @@
+"""Budgets in bytes: the largest budget with which a learner keeps at most so much."""
+
+import math
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from budgetrun.base.limits import sized
+from budgetrun.base.problem import problem_of
+from budgetrun.config.kinds import parameter_types
+from budgetrun.config.schema import RunSpec
+from budgetrun.data import StreamInfo
+from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses.base import bytes_kept
+from budgetrun.kernels.kinds import kind_name, row_bytes
+
+
+def with_budget(spec: RunSpec, algorithm: Any, info: StreamInfo) -> RunSpec:
+    """Return a run's spec with the largest budget whose `bytes_kept` its ``learner_memory`` holds.
+
+    It is at most the number of rounds. A spec without ``learner_memory`` is returned as it is.
+
+    Raises ValueError: no budget fits, or the learner does not take its parameters together with any.
+    """
+    if spec.learner_memory is None:
+        return spec
+    assert spec.kernel is not None
+    kernel, shape = spec.kernel.build(), problem_of(spec.task).scores_each(info.n_classes)
+    row = row_bytes(kind_name(info.kind, info.n_features, info.nnz_per_row), info.n_features, info.values_per_example)
+    taken = parameter_types(algorithm)["budget"]
+    smallest, following = [budget for budget in range(1, 5) if not taken.check(budget)[1]][:2]
+
+    def budget_at(i: int) -> int:
+        return smallest + i * (following - smallest)
+
+    @cache
+    def kept(i: int) -> float:
+        built = replace(spec, budget=budget_at(i)).build(algorithm)
+        return bytes_kept(*trial(built, kernel, *shape), budget_at(i), row, info.n_features)
+
+    if kept(0) > spec.learner_memory:
+        raise ValueError(
+            f"learner_memory: {sized(spec.learner_memory)} is too little: with a budget of {smallest}, the least, "
+            f"the learner keeps more; give at least {math.ceil(kept(0) / 100) / 10:g}KB"
+        )
+    low, high = 0, max(0, (info.n_examples - smallest) // (following - smallest))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if kept(middle) <= spec.learner_memory else (low, middle - 1)
+    return replace(spec, budget=budget_at(low))
