@@ -19,6 +19,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.config import catalog
 from budgetrun.data import files
 from budgetrun.papers import solvers
+from budgetrun.papers.fleets.algorithm import SharedMemory
 
 VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data"]
 
@@ -201,12 +202,11 @@ def test_every_page_is_whole(command):
         for title, cls in known.items():
             page = catalog._page(title, cls)
             assert page.startswith(f"{title}\n  ")
+            whole = page.replace("\n      ", " ")
             for name in parameters(cls):
                 shown = "seeds" if name == "seed" else name
-                assert re.search(rf"^  {shown}: \S.*; (default|required)", page, re.MULTILINE), (title, name)
-                assert what == "kernels" or re.search(
-                    rf"^  {shown}: [^\n]*\. \S", page.replace("\n      ", " "), re.MULTILINE
-                )
+                assert re.search(rf"^  {shown}: \S.*; (default|required)", whole, re.MULTILINE), (title, name)
+                assert what == "kernels" or re.search(rf"^  {shown}: [^\n]*\. \S", whole, re.MULTILINE)
             if what == "algorithms":
                 assert re.search(r"^  Cost: \S", page, re.MULTILINE), title
                 assert re.search(r"^  Paper: \S", page, re.MULTILINE), title
@@ -227,7 +227,10 @@ def test_names_of_configs_are_completed(verb):
 
 
 def test_names_of_algorithms_datasets_and_kernels_are_completed():
-    known = {name for task in learners.BASES for name in learners.registry(task)} | {*solvers.registry()}
+    known = {name for task in learners.BASES for name in learners.registry(task)} | {
+        *solvers.registry(),
+        SharedMemory.name,
+    }
     assert set(completed(["list", "algorithms"])) == known
     assert completed(["list", "kernels"]) == sorted(kernels.registry())
     assert completed(["data", "fetch"], "us") == ["usps", "usps_pairs"]

@@ -23,11 +23,14 @@ class RunKind(ABC):
         The quantities of its runs that tables can show; the first is the default.
     holds : str
         Description of what an algorithm keeps in memory.
+    of_all_tasks : bool
+        Whether a run plays all tasks of a stream together.
     """
 
     name: ClassVar[str]
     quantities: ClassVar[tuple[str, ...]]
     holds: ClassVar[str] = "all examples"
+    of_all_tasks: ClassVar[bool] = False
 
     @abstractmethod
     def algorithms(self) -> Mapping[str, type[Any]]:

@@ -591,6 +591,8 @@ class Config(_Spec):
                 del entry["label_column"], entry["missing"]
         for entry, algorithm in zip(data["algorithms"], self.algorithms, strict=True):
             entry["solver"] = algorithm.kind == "solver"
+            if algorithm.kind not in ("", "solver"):
+                entry["kind"] = algorithm.kind
         # Keys that came later are omitted where they are empty, so that older configs stay as they were resolved.
         report = data["report"]
         report["numbers"] = {n: s.model_dump(exclude_defaults=True) for n, s in self.report.numbers.items()}

@@ -147,7 +147,7 @@ class SharedMemory(Compilable):
         counts, ints = self.counts, self.ints
         slots, places = int(counts[NEW_SLOT]), int(counts[NEW_ROW])
         links = self.links[:slots]
-        numbers = [
+        numbers: list[tuple[np.ndarray, int]] = [
             (counts[[NEW_SLOT, FREE_SLOT]], len(self.cells)),
             (counts[[NEW_ROW, FREE_ROW]], len(self.rows)),
             (ints[:, [FIRST, LAST]], max(slots - 1, 0)),

@@ -16,6 +16,7 @@ from typing import Any
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
+from budgetrun.config import kinds
 from budgetrun.config.kinds import resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, setting_text
@@ -162,6 +163,8 @@ def make_plan(
             continue
         plan.infos[dataset.label] = info
         tasks = info.task_names[: config.tasks]
+        if config.kind and kinds.find(config.kind).of_all_tasks:
+            tasks = ["-"]
         n_runs += (config.count(dataset.label) + len(config.select)) * (dataset.repetitions or 1) * len(tasks)
         if n_runs > MOST_RUNS:
             raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")

@@ -99,7 +99,7 @@ def _complete(folder: Path) -> None:
 # -- completion in a shell ---------------------------------------------------------------------------------------------
 
 # Nothing is imported to find names, because every key press waits.
-_NAME = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
+_NAME = re.compile(r'^    name = "(\S+)"$', re.MULTILINE)
 _PACKAGE = Path(__file__).parents[1]
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 

@@ -447,7 +447,52 @@ def _guide_classes() -> str:
     return markdown_table(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
 
 
+def _shared_checks() -> str:
+    """Return the largest ratio of each bound of a shared memory on each adversarial stream."""
+    checks = pd.read_csv(RESULTS / "shared_memory" / "checks.csv")
+    found = checks[checks["check"] == "adversarial"].pivot(index="case", columns="quantity", values="value")
+    columns = {"measured": "measured", "product": "step 3", "floor": "Theorem 1", "held": "sizes held"}
+    columns |= {"unshrunk": "no shrinking", "sum": "sum"}
+    rows = [
+        [
+            stream,
+            *(f"{found.loc[stream, name]:,.0f}" for name in ("fleets", "removals")),
+            *("-" if (ratio := found.loc[stream, name]) != ratio else f"{ratio:.2f}" for name in columns),
+            f"{found.loc[stream, 'Q - A']:.0e}",
+        ]
+        for stream in dict.fromkeys(checks.loc[checks["check"] == "adversarial", "case"])
+    ]
+    return markdown_table(["stream", "fleets", "removals", *columns.values(), "Q - A"], rows)
+
+
+def _shared_measured() -> str:
+    """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
+    from scipy.stats import t
+
+    policies = ["oldest", "least damage", "sum bound", "square root"]
+    rows = []
+    for folder in ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys"):
+        results = _evidence.results(folder)
+        runs = results.runs.assign(bytes=[setting.text.rpartition("=")[2] for setting in results.runs["setting"]])
+        for (dataset, size), own in runs.groupby(["dataset", "bytes"], sort=False):
+            mistakes = own.pivot(index="repetition", columns="label", values="mistakes")
+            cells = [f"{100 * own.loc[own['label'] == 'equal split', 'online_error'].mean():.2f}"]
+            for label in policies:
+                if label not in mistakes:
+                    cells.append("-")
+                    continue
+                change = 100 * (mistakes[label] / mistakes["equal split"] - 1)
+                half = t.ppf(0.975, len(change) - 1) * change.std() / math.sqrt(len(change))
+                cells.append(f"{change.mean():+.1f} ± {half:.1f}")
+            rows.append((folder, results.title(dataset), float(size), cells))
+    rows.sort(key=lambda row: (row[0], row[2]))
+    header = ["learners", "bytes", "equal split, error %", *(f"{label}, mistakes %" for label in policies)]
+    return markdown_table(header, [[title, f"{size:,.0f}", *cells] for _, title, size, cells in rows])
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "shared_measured": _shared_measured,
+    "shared_checks": _shared_checks,
     "papers": _papers,
     "rules": all_rules,
     "solvers": all_solvers,

@@ -1,13 +1,15 @@
 """Check the theory of docs/shared-memory.md on adversarial streams; write results/shared_memory/.
 
-These are a table, checks.csv, and two figures.
+These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_digits,
+shared_memory_fleet and shared_memory_keys instead, which need their curves/ for who holds how much over time.
 
-Usage: python scripts/results/shared_memory.py            (five minutes)
+Usage: python scripts/results/shared_memory.py [--sweeps]            (two minutes of processor time)
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 from collections.abc import Iterator
@@ -16,6 +18,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t
+
+from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "tests")]
@@ -157,6 +162,47 @@ class _Traced(adversaries.Watched):
             self.traced.setdefault(key, []).append((f.M, f.Q, f.allowed()))
 
 
+def draw_sweep(name: str, dataset: str) -> None:
+    """Draw mistakes and the worst tenth of the learners over bytes, and who holds how much over time."""
+    results = load(FOLDER.parent / name)
+    runs = results.runs[results.runs["dataset"] == dataset]
+    facts, limits = map_json(runs["facts"]), [given["shared_memory"] for given in map_json(runs["parameters"])]
+    runs = runs.assign(bytes=limits, worst=[fact["worst_tenth"] for fact in facts])
+    plt = pyplot()
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4))
+    for label, own in runs.groupby("label", sort=False):
+        for axes, column in ((left, "mistakes"), (middle, "worst")):
+            found = own.groupby("bytes")[column].agg(["mean", "std", "count"])
+            half = t.ppf(0.975, found["count"] - 1) * found["std"] / np.sqrt(found["count"])
+            axes.errorbar(found.index, found["mean"], half, label=label, capsize=2, lw=1)
+    for axes, title in ((left, "mistakes of all"), (middle, "error of the worst tenth")):
+        axes.set(xscale="log", yscale="log", xlabel="bytes", title=title)
+    left.legend(fontsize=8)
+    chosen = runs[(runs["label"] == "square root") & (runs["repetition"].astype(int) == 0)].sort_values("bytes")
+    draw_held(right, results.folder, chosen.iloc[len(chosen) // 2])
+    figure.savefig(FOLDER / f"{dataset}.png", dpi=100, bbox_inches="tight")
+
+
+def draw_held(axes: Any, folder: Path, run: Any) -> None:
+    """Draw the sizes of the largest, the median and the smallest learners over time."""
+    for path in sorted((folder / "curves").glob("*.npz")):
+        with np.load(path) as curves:
+            if run["run_id"] not in curves["run_id"]:
+                continue
+            held = np.sort(curves["held"][0], axis=1)[:, ::-1]
+            shares = 100 * np.cumsum(held, axis=1) / held.sum(axis=1, keepdims=True)
+            m = held.shape[1]
+            names = {0.01: "hundredth", 0.1: "tenth", 0.5: "half"}
+            for part, name in names.items():
+                axes.plot(curves["rounds"][0], shares[:, max(1, round(part * m)) - 1], label=f"largest {name}")
+    axes.set(xlabel="rounds", title=f"% held, {run['bytes']:,} bytes", ylim=(0, 105))
+    axes.legend(fontsize=8)
+
+
+def map_json(column: Any) -> list[Any]:
+    return [json.loads(text) if isinstance(text, str) else text for text in column]
+
+
 def pyplot() -> Any:
     import matplotlib as mpl
 
@@ -167,5 +213,10 @@ def pyplot() -> Any:
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    main()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sweeps", action="store_true", help="draw the figures of the sweeps")
+    if parser.parse_args().sweeps:
+        for sweep, label in (("digits", "usps"), ("fleet", "keys_100"), ("keys", "keys_1000")):
+            draw_sweep(f"shared_memory_{sweep}", label)
+    else:
+        main()

@@ -148,7 +148,7 @@ def hats(X: Rows) -> sp.csr_array:
     share = (values - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
     knots, heights = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
     # AdaGrad's first step is of full length however small the height is; rounding must not decide whether it is taken.
-    heights[(KNOTS[knots] == 0) | (heights < 1e-9)] = 0
+    heights[(KNOTS[knots] == 0) | (heights < LEAST_HEIGHT)] = 0
     places = rows.indices.astype(np.intp)[:, None] * len(KNOTS) + knots
     shape = (rows.shape[0], rows.shape[1] * len(KNOTS))
     found = sp.csr_array((heights.ravel(), places.ravel(), 2 * rows.indptr.astype(np.intp)), shape=shape)
@@ -171,5 +171,7 @@ def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 # Where the slopes of splines change, for inputs in standard units.
 _HALF = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 KNOTS = np.concatenate((-_HALF[::-1], [0.0], _HALF))
+# A smaller value of a hat function is 0.
+LEAST_HEIGHT = 1e-9
 # Below any sum of squares whose root matters.
 _LEAST = 1e-300

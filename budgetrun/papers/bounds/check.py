@@ -18,6 +18,8 @@ from budgetrun.data import Stream, open_stream, stream_info
 from budgetrun.kernels import Kernel, squares
 from budgetrun.learners import find
 from budgetrun.papers import solvers, theory
+from budgetrun.papers.fleets.bounds import check as check_fleets
+from budgetrun.papers.fleets.kind import Fleets
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.play import selection
 from budgetrun.results.store.read import Results
@@ -91,6 +93,7 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     specs = {spec.label: spec for spec in config.datasets}
     labels: set[str] = set()
     selections = {spec.label: spec for spec in config.select}
+    fleets = config.kind == Fleets.name
     for dataset in results.datasets:
         runs = results.runs[results.runs["dataset"] == dataset]
         chosen = _streams(runs, streams)
@@ -99,7 +102,8 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
             for repetition in sorted({repetition for repetition, _ in chosen}):
                 tasks = [task for r, task in chosen if r == repetition]
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
-                stream = open_stream(specs[dataset], config.seed, repetition, data_dir, tasks, sha256)
+                wanted = None if fleets else tasks
+                stream = open_stream(specs[dataset], config.seed, repetition, data_dir, wanted, sha256)
                 checked.n_checked += len(here)
                 rows = _selection_rows(here, selections)
                 checked.rows += rows
@@ -108,7 +112,12 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                 kernels = _kernels(specs[dataset], results)
                 for kernel in kernels:
                     own = here[here["kernel"] == str(kernel)] if len(kernels) > 1 else here
-                    rows, competitors = _check_stream(own, specs[dataset], stream, kernel)
+                    competitors: dict[str, Competitors] = {}
+                    if fleets:
+                        found = check_fleets(_records(own), stream, kernel, config.dtype, [config.seed, repetition])
+                        rows = [_row([row], verdict) for row, verdict in found]
+                    else:
+                        rows, competitors = _check_stream(own, specs[dataset], stream, kernel)
                     checked.rows += rows
                     labels |= {row.label for row in rows}
                     drawn = any(key[0] == dataset for key in checked.competitors)
@@ -152,8 +161,7 @@ def _check_stream(
 ) -> tuple[list[Row], dict[str, Competitors]]:
     """Return the rows of the runs with a kernel on the tasks of a repetition, and the competitors on each task."""
     largest = float(kernel.diagonal(squares(stream.X)).max())
-    records = [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
-    entries = [_Entry(row, _run(row, spec, largest)) for row in records]
+    entries = [_Entry(row, _run(row, spec, largest)) for row in _records(runs)]
     bounds = theory.registry()
     pairs = [(entry, bound) for entry in entries for bound in theory.about(bounds, entry.run.learner)]
     # Finding competitors takes time, and void bounds do not need them.
@@ -168,6 +176,10 @@ def _check_stream(
     rows = [_checked([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
     rows += [_checked(group, bound, competitors) for group, bound in _by_seed(pairs)]
     return rows, competitors
+
+
+def _records(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
 
 
 class _Entry(NamedTuple):

@@ -14,7 +14,9 @@ from budgetrun.base.params import Task
 from budgetrun.papers.theory.competitors import Competitor, Competitors
 from budgetrun.papers.theory.competitors import Floats as Floats
 
-Counted = Literal["mistakes", "expected mistakes", "halvings", "updates"]
+Counted = Literal[
+    "mistakes", "expected mistakes", "mistakes of a learner", "halvings", "updates", "damage", "shrinking"
+]  # fmt: skip
 # Names and variants of learners.
 Names = tuple[tuple[str, str | None], ...]
 

@@ -1,0 +1,1 @@
+"""Many Forgetrons that share one memory, as runs of a sweep."""
