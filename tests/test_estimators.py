@@ -545,6 +545,7 @@ def test_pages_have_papers_and_examples_with_real_output(name):
     page = CLASSIFIERS[name].__doc__
     for section in ("Parameters", "Attributes", "References", "Examples"):
         assert f"\n{section}\n---" in page
+    assert '"None"' not in page
     assert re.search(r"\((19|20)\d\d\)", page.partition("References\n")[2])
     listed = re.findall(r"^(\w+(?:, \w+)*) : ", page.partition("Attributes\n")[0], re.MULTILINE)
     assert set(listed) == set(CLASSIFIERS[name]().get_params())

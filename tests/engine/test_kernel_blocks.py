@@ -6,7 +6,7 @@ import scipy.sparse
 
 from budgetrun.engine import Group
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Gaussian, compiling
+from budgetrun.kernels import Gaussian, Polynomial, compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.kinds import Bits, IntegerRows
 from budgetrun.learners import find
@@ -14,21 +14,24 @@ from budgetrun.learners import find
 RNG = np.random.default_rng(0)
 WHOLE = RNG.integers(-9, 10, (400, 5)).astype(float)
 ROWS = {
-    "bits": (RNG.random((400, 70)) < 0.3).astype(float),
+    "bits": (RNG.random((400, 130)) < 0.3).astype(float),
     "scaled bits": IntegerRows((RNG.random((400, 5)) < 0.5).astype(np.int8), RNG.random(400) + 0.5),
     "integers": WHOLE,
-    "floats": WHOLE / 7,
+    "floats": (WHOLE + 0.5) / 7,
 }
 
 
 @pytest.mark.parametrize("way", ["numpy", pytest.param("compiled", marks=pytest.mark.compiled)])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(gamma=0.1), Polynomial(degree=2, gamma=0.1)], ids=["distances", "products"]
+)
 @pytest.mark.parametrize("name", ROWS)
-def test_a_tile_has_the_values_that_its_rounds_can_read(name, way):
-    X, kernel = ROWS[name], Gaussian(gamma=0.1)
+def test_a_tile_has_the_values_that_its_rounds_can_read(name, kernel, way):
+    X = ROWS[name]
     pool = Pool(kernel, np.float64)
     kept = np.arange(0, 144, 7)
     # 144 rounds, of which some are held, so that the next block fills the gaps.
-    for start, end in ((0, 128), (128, 144), (144, 400)):
+    for start, end in ((0, 128), (128, 143), (143, 144), (144, 400)):
         pool.admit(X[start:end])
         seen = pool.rounds[: pool.used]
         for tile, values in enumerate(pool.tiles):

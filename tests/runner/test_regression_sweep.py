@@ -151,8 +151,10 @@ numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 @given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=40), st.integers(1, 39))
 def test_errors_are_those_of_scikit_learn(pairs, cut):
     scores, y = np.array(pairs).T
-    errors, at_once = Errors(2), Errors(2)
+    errors, at_once, alone = Errors(2), Errors(2), Errors(1)
     at_once.add([scores, 0 * y], [y, y])
+    alone.add([scores], [y])
+    assert alone.columns(0) == at_once.columns(0)
     for part in (slice(0, cut), slice(cut, None)):
         if len(y[part]):
             errors.add([scores[part], 0 * y[part]], [y[part]] * 2)

@@ -189,10 +189,13 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_s
     again = f"budgetrun sweep {path} --results {tmp_path}/results"
     assert err.splitlines()[-1] == f"2 runs failed; to repeat them: {again}"
     before = {row["run_id"]: row["seconds"] for row in finished(folder)}
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"start": "earlier"}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     assert run_sweep(path)[1].startswith("small: 2 runs to do, 14 finished")
     assert {row["run_id"]: row["seconds"] for row in finished(folder)}.items() > before.items()
     assert len(finished(folder)) == 16
-    assert json.loads((folder / "manifest.json").read_text())["failures"] == []
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["start"], manifest["failures"]) == ("earlier", [])
 
 
 def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_path, run_sweep, monkeypatch, folder):

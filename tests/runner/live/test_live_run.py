@@ -160,9 +160,9 @@ def test_an_interrupted_run_continues(monkeypatch, capsys):
 def test_the_error_of_a_first_round(monkeypatch, capsys):
     Path("one.csv").write_text("a,y\n1,3\n")
     stopped_after(monkeypatch, 1, signal.SIGINT)
-    given = {"label": "y", "task": "regression", "algorithms": ("klms",), "gamma": ("1",)}
+    given = {"label": "y", "task": "regression", "algorithms": ("klms",), "budgets": (20,), "gamma": ("1",)}
     assert run_module.run(request("one.csv", **given)) == 130
-    assert "interrupted after 1 round; RMSE 3 (klms (B = 20))" in capsys.readouterr().err
+    assert "interrupted after 1 round; RMSE 3 (klms)" in capsys.readouterr().err
 
 
 def test_a_killed_run_continues_from_its_last_state(monkeypatch):
