@@ -150,6 +150,9 @@ def test_calls_of_a_classifier_can_be_mixed(name, kind):
         [mixed.decision_function(x[None])[0] for x in X[:50]], fitted.decision_function(X[:50])
     )
     assert [mixed.predict_one(x) for x in X[:50]] == fitted.predict(X[:50]).tolist()
+    # Missing values are the means of all rows.
+    gaps = np.where(np.arange(D) < 5, np.nan, X[:50])
+    np.testing.assert_allclose(mixed.decision_function(gaps), fitted.decision_function(gaps), rtol=1e-9)
     np.testing.assert_array_equal([mixed.predict(x[None])[0] for x in X[:50]], fitted.predict(X[:50]))
 
 

@@ -167,6 +167,7 @@ def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
 
 def test_label_kernels_of_hierarchies():
     assert label_kernel("0 2 1").tolist() == np.eye(3).tolist()
+    assert label_kernel("1 0").tolist() == np.eye(2).tolist()
     half = 1 / 2
     # Paths of 2, 2 and 1 elements; labels in ascending order.
     assert label_kernel("(b a) 3") == pytest.approx(np.array([[1, 0, 0], [0, 1, half], [0, half, 1]]))
