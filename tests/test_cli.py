@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -20,6 +21,7 @@ from budgetrun.config import catalog
 from budgetrun.data import files
 from budgetrun.papers import solvers
 from budgetrun.papers.fleets.algorithm import SharedMemory
+from budgetrun.runner import verbs
 
 VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data"]
 
@@ -284,6 +286,12 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
         "results/one: 10 of 16 runs finished, 6 failed; to complete it: budgetrun sweep one.yaml\n"
         "results/two: 2 of 2 runs finished\n"
     )
+
+
+def test_problems_go_to_standard_error(capsys, swept):
+    with pytest.raises(SystemExit) as ended:
+        verbs.for_each(Path("results"), act=lambda folder: [f"{folder}: a problem"])
+    assert (ended.value.code, *capsys.readouterr()) == (1, "", "results/small: a problem\n")
 
 
 def test_closing_the_output_early_is_not_an_error():

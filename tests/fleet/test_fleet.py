@@ -320,6 +320,14 @@ def test_a_file_that_names_what_is_not_there_is_refused(policy, shared, tmp_path
                 array[places] = before
                 with pytest.raises(InputError, match=r"damaged \(it names (entries|learners) that are not there"):
                     budgetrun.load(tmp_path / "fleet")
+    if policy == "random":
+        leaves = fleet._memory.tree[len(fleet._memory.tree) // 2 :][:2]
+        for change in ([-(10**6), 10**6], [10**6, -(10**6)]):
+            leaves += change
+            fleet.save(tmp_path / "fleet")
+            leaves -= change
+            with pytest.raises(InputError, match="it names learners that are not there"):
+                budgetrun.load(tmp_path / "fleet")
     for number in (-1, 10**6):
         fleet._numbers["new"] = number
         fleet.save(tmp_path / "fleet")

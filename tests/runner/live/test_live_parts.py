@@ -9,6 +9,7 @@ from budgetrun.config.yaml import parse
 from budgetrun.play.session import Counts, Curve, Stretch
 from budgetrun.runner.live.request import Choices, Request, budgets_of, config_text
 from budgetrun.runner.live.shuffle import shuffled
+from budgetrun.runner.progress import RowsProgress
 
 
 def test_curves_stay_short_and_reach_to_the_end():
@@ -37,6 +38,14 @@ def test_the_last_window_is_a_tenth_or_more():
         curve.add(done, [done // 2, done // 4], [0, 0], {})
     length, mistakes = curve.last_window()
     assert (length, mistakes.tolist()) == (800, [400, 200])
+
+
+def test_the_time_left_is_that_of_the_rounds_so_far():
+    progress, lines = RowsProgress(3000), []
+    progress.line, progress.began = lines.append, progress.began - 1000
+    progress.advance(1000, "no errors")
+    progress.close()
+    assert lines == ["1,000 of 3,000 rows, 1 rows/s, about 33 min left; no errors"]
 
 
 @pytest.mark.parametrize("sizes", [[1] * 12, [5, 7], [12], [3, 4, 5]])
