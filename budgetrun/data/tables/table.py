@@ -130,7 +130,7 @@ class Table:
             found = find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"
         for column in [find_column(self.columns, one, self.where, "index") for one in index]:
-            self.columns[column.position - 1] = replace(column, kind="index", why="left out as asked", categories=())
+            self.columns[column.position - 1] = replace(column, kind="index", why="left out: as asked", categories=())
         sample = samples[found.position - 1]
         found = self.columns[found.position - 1] = as_label(found, sample, self.where)
         if not self.again and not self.numbers:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 POLICY, _FLOOR = "square_root", 4
 # The largest budget of the model for all.
 _MOST = 1000
-# Points of the curves, keys that are drawn, and keys whose sizes are remembered for that.
-_POINTS, _DRAWN, _REMEMBERED = 60, 8, 10_000
+# Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered for that.
+_STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
 
 
@@ -72,14 +72,15 @@ def run_by(request: Request, by: str, memory: str) -> int:
             raise InputError(
                 f"{table.where}: --by needs a label in each row, and one is missing before row {first_row:,}"
             )
-        played.play(
-            names, scaled.scaled(X), np.where(y == positive, 1, -1), f"{table.where}: --memory-for-all {memory}"
-        )
+        Z, labels = scaled.scaled(X), np.where(y == positive, 1, -1)
+        for start in range(0, len(y), _STEP):
+            piece = slice(start, start + _STEP)
+            played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
         progress.advance(len(y), "")
     progress.close()
     folder = request.results / f"{request.title}-by"
     make_folder(folder)
-    played.write(folder, one_line(by), table.where, [*said, *table.notes()])
+    played.write(folder, one_line(by), table.where, list(dict.fromkeys([*said, *table.notes()])))
     return 0
 
 
@@ -126,7 +127,7 @@ class _Played:
         others = self.group.feed(rows, y[None])
         self.mistakes += [np.count_nonzero(y * one <= 0) for one in (scores, *others)]
         self.rounds += len(y)
-        if self.rounds // 4096 % self.step == 0 or not self.times:
+        if self.rounds // _STEP % self.step == 0:
             self._look()
 
     def _look(self) -> None:
