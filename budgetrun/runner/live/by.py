@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 POLICY, _FLOOR = "square_root", 4
 # The largest budget of the model for all.
 _MOST = 1000
-# Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered for that.
+# Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered.
 _STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
 
