@@ -26,7 +26,7 @@ FIRST, LAST, SIZE, FLOOR, FEWEST, FRESH = range(6)
 M, SEEN = 3, 4
 Q, SHRINKING, NORM = 5, 6, 7
 # The places of `SharedMemory.counts`.
-LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
+LIMIT, BYTES, ENTRIES, MISTAKES, FEWEST_OF_ALL, NEW_SLOT, FREE_SLOT, NEW_ROW, FREE_ROW, TOUCHED = range(10)
 # The bytes of a learner: 64 in `ones`, 8 in `prices`, 8 in the tree, 60 in a dict; Python's memory comes in steps.
 _LEARNER, _STEP = 64 + 8 + 8 + 60, 16
 # The arguments, of which a memory is made again.
@@ -384,7 +384,7 @@ class SharedMemory(Compilable):
         self.ints[j, FEWEST] = min(n, self.ints[j, FEWEST]) if self.ints[j, FEWEST] else n
         if self.policy.by_age:
             since = self.counts[MISTAKES] - self.born[r] + 1
-            self.counts[FEWEST] = min(since, self.counts[FEWEST]) if self.counts[FEWEST] else since
+            self.counts[FEWEST_OF_ALL] = min(since, self.counts[FEWEST_OF_ALL]) if self.counts[FEWEST_OF_ALL] else since
         scale_at(self.cells, slots, phi)
         self.ones[j, NORM] *= phi * phi
 
