@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import STREAMS
+from cases import STREAMS, paired
 from reference import fleet_adversaries, forgetron
 from reference.fleet import POLICIES, Oldest, U_of, events, fleet, multitask, split
 from reference.fleet_adversaries import K, Restless, Spiteful, Watched, several
@@ -13,12 +13,11 @@ ROUNDING = 1e-9
 
 
 EVERY_STREAM = pytest.mark.parametrize("stream", fleet_adversaries.STREAMS)
-EVERY_POLICY = pytest.mark.parametrize("policy", [*POLICIES.values(), Spiteful, Restless])
+EVERY_POLICY = [*POLICIES.values(), Spiteful, Restless]
 
 
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize(("policy", "stream"), paired(POLICIES, STREAMS))
 @pytest.mark.parametrize("budget", [2, 8, 30])
-@EACH
 def test_one_key_is_the_forgetron(stream, budget, policy):
     X, y = STREAMS[stream](120)
     expected = forgetron.self_tuned(X, y, K, budget)
@@ -58,8 +57,7 @@ def test_without_a_limit_each_learner_is_a_perceptron():
     assert not fleet(rounds, K, 10_000, "oldest").removals
 
 
-@EVERY_STREAM
-@EVERY_POLICY
+@pytest.mark.parametrize(("policy", "stream"), paired(EVERY_POLICY, fleet_adversaries.STREAMS))
 @pytest.mark.parametrize("floor", [0, 5])
 def test_invariant_limit_floors_and_measured_bounds(stream, policy, floor):
     shared = stream == "shared rows"
@@ -72,8 +70,9 @@ def test_invariant_limit_floors_and_measured_bounds(stream, policy, floor):
     check(made)
 
 
-@pytest.mark.parametrize("policy", [Oldest, Spiteful, POLICIES["least_damage"]])
-@EVERY_STREAM
+@pytest.mark.parametrize(
+    ("stream", "policy"), paired(fleet_adversaries.STREAMS, [Oldest, Spiteful, POLICIES["least_damage"]])
+)
 def test_theorem_with_floors_of_83(policy, stream):
     """There is room for six entries above the floors."""
     made = Watched(K, 83 * 3 + 6, policy(), {0: 83, 1: 83, 2: 83})
