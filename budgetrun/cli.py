@@ -187,9 +187,10 @@ def run(
     given["metrics"] = metrics_of(_parts(metrics))
     request = Request(stream, algorithms=algorithms, **given)
     if by is not None:
+        from budgetrun.estimators.fleet import Fleet
         from budgetrun.runner.live.by import run_by
 
-        sys.exit(run_by(request, by, memory_for_all or "200MB"))
+        sys.exit(run_by(request, by, memory_for_all or "200MB", Fleet))
     if memory_for_all is not None:
         raise InputError("--memory-for-all: is shared by the models of --by COLUMN; give that, too")
     sys.exit(run_stream(request, _report))

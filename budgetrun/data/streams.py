@@ -90,6 +90,12 @@ class StreamInfo:
         """The stored values of an example: all features of a dense stream."""
         return self.n_features if self.nnz_per_row is None else self.nnz_per_row
 
+    @property
+    def held_as(self) -> str:
+        """How kernels hold the examples, a key of `KINDS`, also where an earlier version did not record it."""
+        wide = self.nnz_per_row is not None and self.n_features > DENSE_FEATURES
+        return self.kind or ("sparse" if wide else "floats")
+
 
 def open_stream(
     spec: DatasetSpec,

@@ -14,7 +14,7 @@ from budgetrun.base.params import Count, Seed
 from budgetrun.base.registry import parameters
 from budgetrun.estimators.arguments import check_value, kernel_of
 from budgetrun.estimators.base import alone
-from budgetrun.fleet import SharedMemory, registry
+from budgetrun.fleet import SharedMemory, make, registry
 from budgetrun.fleet.memory import (
     BYTES,
     FLOOR,
@@ -117,8 +117,7 @@ class Fleet:
         wanted = parameters(type(self._kernel))
         self._of_kernel = {"kernel": kernel} | {name: value for name, value in given.items() if name in wanted}
         self.floor, self.policy, self.greedy, self.dtype, self.shared_rows = floor, policy, greedy, dtype, shared_rows
-        made: Any = registry()[policy]
-        self._policy = made(**{"seed": seed} if "seed" in parameters(made) else {})
+        self._policy = make(policy, seed)
         self._stored_as = np.dtype(dtype)
         self._memory: SharedMemory | None = None
         self._numbers: dict[int | str, int] = {}
@@ -344,6 +343,16 @@ class Fleet:
         """Bytes of the keys, the learners, and the entries and rows that are held now."""
         return self._charged + (0 if self._memory is None else int(self._memory.counts[BYTES]))
 
+    def example_bytes(self, n_features: int) -> int:
+        """Return the bytes of an example that one key holds."""
+        return sum(bytes_of(self._policy, n_features, self.dtype, self.shared_rows))
+
+    def room_for(self, keys: Iterable[int | str], n_features: int) -> int:
+        """Return how many of these new keys, in their order, have room for their floors."""
+        floor = self.floor * self.example_bytes(n_features)
+        needed = np.cumsum([learner_bytes(key) + floor for key in keys])
+        return int(np.searchsorted(needed, self.memory - self._charged - len(self) * floor, side="right"))
+
     # -- files -----------------------------------------------------------------------------------------------------
 
     @alone
@@ -388,7 +397,7 @@ class Fleet:
 
     def _begin(self, n_features: int, n_keys: int) -> None:
         """Begin with the first example."""
-        own = self._own_bytes(n_features)
+        own = self.example_bytes(n_features)
         most = n_keys if self.shared_rows else most_learners(self.memory, self.floor * own)
         try:
             if self.memory // own > _MOST:
@@ -406,19 +415,15 @@ class Fleet:
         except MemoryError:
             raise InputError(f"memory: {self.memory:,} bytes are more than can be had here; give less") from None
 
-    def _own_bytes(self, n_features: int) -> int:
-        """Return the bytes of an entry with a row of its own."""
-        return sum(bytes_of(self._policy, n_features, self.dtype, self.shared_rows))
-
     def _create(self, keys: list[Any], n_features: int) -> list[int]:
         """Create keys, if their floors fit; return what is to be taken from the limit for each."""
         charges = [learner_bytes(key) for key in keys]
         if self.shared_rows and self._memory is not None:
             raise ValueError(f"with shared_rows, the keys are those of the first call, and {keys[0]!r} is new")
-        floor = self.floor * self._own_bytes(n_features)
-        need = sum(charges) + len(keys) * floor
-        free = self.memory - self._charged - len(self) * floor
-        if need > free:
+        if self.room_for(keys, n_features) < len(keys):
+            floor = self.floor * self.example_bytes(n_features)
+            need = sum(charges) + len(keys) * floor
+            free = self.memory - self._charged - len(self) * floor
             what = counted(len(keys), "new key")
             raise InputError(
                 f"memory: {what} with a floor of {counted(self.floor, 'example')} would take {need:,} bytes, and "

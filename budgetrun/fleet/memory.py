@@ -14,9 +14,8 @@ from budgetrun.fleet.policies.base import Policy
 from budgetrun.kernels import Kernel
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.sums import taken
-from budgetrun.learners.forgetron import damage, gentlest_shrinking, largest_competitor, loss_by_shrinking
+from budgetrun.learners.forgetron import ALLOWED, damage, gentlest_shrinking, largest_competitor, loss_by_shrinking
 
-KAPPA = 15 / 32
 # The rounding error of a damage Psi.
 _ROUNDING = 1e-9
 # The columns of an entry: of its cells, and of these as 32-bit integers. With rows of its own, the row follows.
@@ -399,7 +398,7 @@ class SharedMemory(Compilable):
         for i in range(n):
             Psi[i] = damage(*self.weight_and_margin(slots[i]))
         i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
-        if i == 0 or Psi[i] > KAPPA + _ROUNDING:
+        if i == 0 or Psi[i] > ALLOWED + _ROUNDING:
             return slots[0], -1
         return slots[i], slots[i - 1]
 

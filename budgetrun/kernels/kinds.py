@@ -520,12 +520,6 @@ DENSE_FEATURES = 8192
 BYTES = {"bits": 1, "integers": 2, "floats": 8}
 
 
-def kind_name(recorded: str, n_features: int, nnz_per_row: float | None) -> str:
-    """Return how kernels hold the examples of a stream, which earlier versions did not record."""
-    wide = nnz_per_row is not None and n_features > DENSE_FEATURES
-    return recorded or ("sparse" if wide else "floats")
-
-
 def row_bytes(name: str, n_features: int, values: float) -> float:
     """Return the bytes of an example that a `Kind` stores; ``values`` is the number of those that are not 0."""
     words = -(-n_features // 64)

@@ -13,7 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Budgeted
 
 # The damage of removals may sum to at most this fraction of the mistakes, in eqs. (41)-(52).
-_ALLOWED = 15 / 32
+ALLOWED = 15 / 32
 
 
 def damage(sigma: float, mu: float) -> float:
@@ -53,7 +53,7 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
     """
     a = sigma * sigma - 2 * sigma * mu
     b = 2 * sigma
-    c = Q - _ALLOWED * M
+    c = Q - ALLOWED * M
     d = b * b - 4 * a * c
     if a > 0 or (a < 0 and d > 0 and (-b - math.sqrt(d)) / (2 * a) > 1):
         # (-b + sqrt(d)) / 2a, without subtracting nearly equal numbers.
@@ -214,5 +214,5 @@ class GreedyForgetron(SelfTunedForgetron):
             sigma, margins = np.abs(f.coef[held]), (f.labels * f.self_scores)[held]
             Psi = sigma * (sigma + 2 - 2 * margins)
             j = first_smallest(Psi, np.full(len(Psi), f.rounding))
-            allowed = _ALLOWED if self.test == "per_round" else _ALLOWED * f.mistakes - self.Q
+            allowed = ALLOWED if self.test == "per_round" else ALLOWED * f.mistakes - self.Q
             self.remove(f, j if Psi[j] <= allowed + f.rounding else 0)

@@ -21,7 +21,7 @@ from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.kernels import Gaussian, compiling
-from budgetrun.kernels.kinds import BYTES, kind_name
+from budgetrun.kernels.kinds import BYTES
 from budgetrun.learners import Learner
 from budgetrun.learners.one_vs_rest import OneVsRest
 from budgetrun.play.session import BLOCK_SIZE
@@ -77,7 +77,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
     if name := runs[0].spec.kind:
         return base + max(*(kinds.find(name).memory(run.spec, info) for run in runs), info.content_bytes)
     pool = min(T, sum(_stored(run.spec, info, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
-    kind, d = _kind(info), info.n_features
+    kind, d = info.held_as, info.n_features
     in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * info.values_per_example}[kind]
     rows = 1.5 * pool * (in_pool + 32)
     # Without compiled loops, some more arrays of kernel values at a time.
@@ -104,7 +104,7 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
     runs = [played for run in runs for played in run.played]
     if name := runs[0].spec.kind:
         return sum(kinds.find(name).seconds(run.spec, info) for run in runs)
-    T, kind = info.n_examples, _kind(info)
+    T, kind = info.n_examples, info.held_as
     pool = 0.6 * min(T, sum(_stored(run.spec, info, _ERRORS) for run in runs))
     once, per_number = VALUE_SECONDS[kind]
     numbers = info.values_per_example if kind == "sparse" else info.n_features
@@ -123,11 +123,6 @@ def compile_seconds(runs: Iterable[Run]) -> float:
     learners = {algorithm_of(run.spec) for run in runs if not run.spec.kind} if compiling.begins() else set()
     n = sum(learner.compiled and learner.form.compiled for learner in learners)
     return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
-
-
-def _kind(info: StreamInfo) -> str:
-    """Return how kernels hold the examples, which earlier versions did not record."""
-    return kind_name(info.kind, info.n_features, info.nnz_per_row)
 
 
 _STARTED: dict[tuple[type, int, str], tuple[Learner, Hypothesis]] = {}

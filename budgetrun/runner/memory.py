@@ -12,7 +12,7 @@ from budgetrun.config.schema import RunSpec
 from budgetrun.data import StreamInfo
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses.base import bytes_kept
-from budgetrun.kernels.kinds import kind_name, row_bytes
+from budgetrun.kernels.kinds import row_bytes
 
 
 def with_budget(spec: RunSpec, algorithm: Any, info: StreamInfo) -> RunSpec:
@@ -26,7 +26,7 @@ def with_budget(spec: RunSpec, algorithm: Any, info: StreamInfo) -> RunSpec:
         return spec
     assert spec.kernel is not None
     kernel, shape = spec.kernel.build(), problem_of(spec.task).scores_each(info.n_classes)
-    row = row_bytes(kind_name(info.kind, info.n_features, info.nnz_per_row), info.n_features, info.values_per_example)
+    row = row_bytes(info.held_as, info.n_features, info.values_per_example)
     taken = parameter_types(algorithm)["budget"]
     smallest, following = [budget for budget in range(1, 5) if not taken.check(budget)[1]][:2]
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from budgetrun.data import Stream
+from budgetrun.fleet import make
 from budgetrun.fleet import memory as arrays
-from budgetrun.fleet import registry
 from budgetrun.kernels import Kernel
 from budgetrun.learners.forgetron import largest_competitor
 from budgetrun.papers import theory
@@ -78,8 +78,8 @@ def check(
         if "damage" in facts and dealt not in known:
             known[dealt] = competitors(events_of(stream, algorithm, dtype, seeds), kernel)
         shares = algorithm.keys is None
-        policy: Any = registry()["oldest" if algorithm.policy == "multitask" else algorithm.policy]
-        entry = sum(arrays.bytes_of(policy(), stream.n_features, dtype, shares))
+        policy = make("oldest" if algorithm.policy == "multitask" else algorithm.policy)
+        entry = sum(arrays.bytes_of(policy, stream.n_features, dtype, shares))
         for verdict in verdicts(facts, algorithm, entry, known.get(dealt, [])):
             yield row, verdict
 

@@ -11,12 +11,12 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.data import Stream, open_stream
 from budgetrun.engine import Group
-from budgetrun.fleet import SharedMemory, registry
+from budgetrun.fleet import SharedMemory, make
 from budgetrun.fleet import memory as arrays
 from budgetrun.kernels import Kernel, compiling
 from budgetrun.kernels.kinds import floats
 from budgetrun.kernels.multitask import Multitask
-from budgetrun.learners.forgetron import SelfTunedForgetron
+from budgetrun.learners.forgetron import ALLOWED, SelfTunedForgetron
 from budgetrun.papers.fleets.algorithm import SharedMemory as Algorithm
 from budgetrun.results.store.write import Record
 from budgetrun.runner import identity
@@ -128,8 +128,7 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     if algorithm.policy == "multitask":
         return _multitask(events, algorithm, kernel)
     m, limit = events.m, algorithm.shared_memory
-    policy: Any = registry()[algorithm.policy]
-    made = policy(seed=algorithm.seed) if algorithm.policy == "random" else policy()
+    made = make(algorithm.policy, algorithm.seed)
     shares = events.keys is None
     sizes = arrays.bytes_of(made, events.X.shape[1], dtype, shares)
     if algorithm.policy != "equal_split":
@@ -218,7 +217,7 @@ def _multitask(events: Events, algorithm: Algorithm, kernel: Kernel) -> Played:
     assert events.keys is not None
     assert events.rows is not None
     m, d = events.m, events.X.shape[1]
-    entry = sum(arrays.bytes_of(registry()["equal_split"](), d, str(events.X.dtype), False))
+    entry = sum(arrays.bytes_of(make("equal_split"), d, str(events.X.dtype), False))
     given = {"base": kernel.name, **{name: getattr(kernel, name) for name in ("gamma",) if hasattr(kernel, name)}}
     learner = SelfTunedForgetron(budget=algorithm.shared_memory // entry)
     group = Group(Multitask(n_tasks=m, b=algorithm.share, **given), [learner], dtype=str(events.X.dtype))
@@ -244,7 +243,7 @@ def facts(played: Played, algorithm: Algorithm) -> str:
     found: dict[str, Any] = {"bytes": played.peak_bytes, "worst_tenth": round(float(worst.mean()), 6)}
     if played.columns:
         M, n, b = played.mistakes, played.sizes, played.columns["floor"]
-        found["invariant"] = float(np.max(played.columns["damage"] - 15 / 32 * (M - np.maximum(0, n - b))))
+        found["invariant"] = float(np.max(played.columns["damage"] - ALLOWED * (M - np.maximum(0, n - b))))
         if len(M) <= _MOST_LISTED:
             found |= {"mistakes": M.tolist(), "sizes": n.tolist()}
             found |= {name: np.round(column, 6).tolist() for name, column in played.columns.items()}

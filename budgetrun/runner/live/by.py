@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,9 +17,7 @@ from budgetrun.base.limits import parse_bytes
 from budgetrun.base.problem import BINARY
 from budgetrun.data.tables import open_table
 from budgetrun.engine import Group
-from budgetrun.fleet import SharedMemory, registry
-from budgetrun.fleet.memory import BYTES, FLOOR, SEEN, SIZE, M, bytes_of, learner_bytes, most_learners, play_batch
-from budgetrun.kernels import Gaussian, compiling
+from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.learners import find
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.results.plotting import STYLE, save
@@ -32,7 +29,6 @@ from budgetrun.runner.progress import RowsProgress
 if TYPE_CHECKING:
     from budgetrun.kernels.kinds import Matrix
 
-POLICY, _FLOOR = "square_root", 4
 # The largest budget of the model for all.
 _MOST = 1000
 # Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered.
@@ -40,8 +36,10 @@ _STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
 
 
-def run_by(request: Request, by: str, memory: str) -> int:
+def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) -> int:
     """Play a stream with a model per key, and write what became of it into the results folder; return 0.
+
+    ``fleet`` is the class `Fleet`, which stands above this module.
 
     Raises InputError: the request or the stream cannot be used.
     """
@@ -63,7 +61,7 @@ def run_by(request: Request, by: str, memory: str) -> int:
     for sentence in said:
         say(sentence)
     gamma = chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma
-    played = _Played(limit, float(gamma), first.X.shape[1])
+    played = _Played(fleet(limit, gamma=float(gamma)), Gaussian(gamma=float(gamma)), first.X.shape[1])
     scaled, progress = scaler(chosen.scale, first.X.shape[1]), RowsProgress(table.n_rows, 0)
     positive = table.classes[1]
     for X, y, first_row in _chain(first, chunks):
@@ -92,19 +90,12 @@ def _chain(first: Any, others: Iterator[Any]) -> Iterator[Any]:
 class _Played:
     """The models, and what they have done so far."""
 
-    def __init__(self, limit: int, gamma: float, n_features: int) -> None:
-        kernel, policy = Gaussian(gamma=gamma), registry()[POLICY]()
-        entry = sum(bytes_of(policy, n_features, "float32", False))
-        self.limit, self.floor_bytes = limit, _FLOOR * entry
-        most = most_learners(limit, self.floor_bytes)
-        options: dict[str, Any] = {"n_features": n_features, "dtype": "float32", "limit": limit, "most_learners": most}
-        self.memory = SharedMemory(kernel, policy, **options)
-        self.numbers: dict[str, int] = {}
-        self.charged = 0
-        budget = max(1, min(_MOST, limit // entry))
+    def __init__(self, fleet: Any, kernel: Kernel, n_features: int) -> None:
+        self.fleet = fleet
+        budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_features)))
         everything = find("auto")()
         self.sides = {FOR_ALL: SelfTunedForgetron(budget=budget)}
-        if everything.bytes_in_use(everything.budget, n_features) <= limit:
+        if everything.bytes_in_use(everything.budget, n_features) <= fleet.memory:
             self.sides["auto, for all"] = everything
         self.group = Group(kernel, list(self.sides.values()))
         self.rounds, self.mistakes = 0, np.zeros(1 + len(self.sides), dtype=np.int64)
@@ -114,16 +105,17 @@ class _Played:
     def play(self, names: list[str], X: Matrix, y: np.ndarray, where: str) -> None:
         """Play some rounds."""
         rows = X if isinstance(X, np.ndarray) else X.toarray()
-        charges = np.zeros(len(y), dtype=np.int64)
-        for t, name in enumerate(names):
-            if name not in self.numbers:
-                self._create(name, t, where)
-                charges[t] = learner_bytes(name)
-        learners = np.array([self.numbers[name] for name in names], dtype=np.int64)
-        scores, began = np.zeros(len(y)), time.thread_time()
-        stored = np.ascontiguousarray(rows, dtype=np.float32)
-        compiling.call(play_batch, self.memory, learners, charges, stored, y.astype(np.int64), scores)
-        compiling.border(time.thread_time() - began)
+        new = [name for name in dict.fromkeys(names) if name not in self.fleet]
+        n_fit = self.fleet.room_for(new, rows.shape[1])
+        if n_fit < len(new):
+            raise InputError(
+                f"{where}: holds the floors of {counted(len(self.fleet) + n_fit, 'key')}, {self.fleet.floor} examples "
+                f"each, but row {self.rounds + names.index(new[n_fit]) + 1:,} has another key; give more memory"
+            )
+        try:
+            scores = self.fleet.partial_fit(names, rows, y)
+        except (InputError, ValueError) as error:
+            raise InputError(f"{where}: {error}") from None
         others = self.group.feed(rows, y[None])
         self.mistakes += [np.count_nonzero(y * one <= 0) for one in (scores, *others)]
         self.rounds += len(y)
@@ -131,31 +123,17 @@ class _Played:
             self._look()
 
     def _look(self) -> None:
-        sizes = self.memory.ints[: min(len(self.numbers), _REMEMBERED), SIZE].copy()
-        self.times.append((self.rounds, self.mistakes.copy(), sizes))
+        self.times.append((self.rounds, self.mistakes.copy(), self.fleet.facts()["held"][:_REMEMBERED]))
         if len(self.times) > 2 * _POINTS:
             del self.times[::2]
             self.step *= 2
-
-    def _create(self, name: str, t: int, where: str) -> None:
-        need, n = learner_bytes(name) + self.floor_bytes, len(self.numbers)
-        free = self.limit - self.charged - n * self.floor_bytes
-        if need > free:
-            raise InputError(
-                f"{where}: holds the floors of {counted(n, 'key')}, {_FLOOR} examples each, but row "
-                f"{self.rounds + t + 1:,} has another key; give more memory"
-            )
-        self.memory.ints[n, FLOOR] = _FLOOR
-        self.numbers[name] = n
-        self.charged += learner_bytes(name)
 
     def write(self, folder: Path, by: str, where: str, notes: list[str]) -> None:
         """Write keys.csv, curves.csv, the figure and the page, and print the errors."""
         if not self.times or self.times[-1][0] != self.rounds:
             self._look()
-        n, memory = len(self.numbers), self.memory
-        columns = {"rounds": memory.longs[:n, SEEN], "mistakes": memory.longs[:n, M], "held": memory.ints[:n, SIZE]}
-        keys = pd.DataFrame({"key": list(self.numbers), **columns})
+        fleet, n = self.fleet, len(self.fleet)
+        keys = pd.DataFrame({"key": fleet.keys, **fleet.facts()})
         keys["error"] = (keys["mistakes"] / keys["rounds"]).round(6)
         keys = keys.sort_values("mistakes", ascending=False, kind="stable")
         keys.to_csv(folder / "keys.csv", index=False, lineterminator="\n")
@@ -165,8 +143,8 @@ class _Played:
         curves.to_csv(folder / "curves.csv", index=False, lineterminator="\n")
         self._draw(folder / "held.png", curves, names)
         errors = dict(zip(names, (self.mistakes / self.rounds).tolist(), strict=True))
-        used = int(memory.counts[BYTES]) + self.charged
-        facts = {"n_keys": n, "rounds": self.rounds, "used": used, "limit": self.limit, "held": int(keys["held"].sum())}
+        used, limit = fleet.memory_used, fleet.memory
+        facts = {"n_keys": n, "rounds": self.rounds, "used": used, "limit": limit, "held": int(keys["held"].sum())}
         page = template("by.html.jinja").render(
             title=f"{where} by {by}",
             by=by,
@@ -178,7 +156,7 @@ class _Played:
         write(folder / "report.html", page)
         for name, error in errors.items():
             print(f"{name}: online error {error:.2%}")
-        print(f"{counted(n, 'key')} in {used / 1e6:,.1f} MB of {self.limit / 1e6:,.1f} MB: {folder / 'report.html'}")
+        print(f"{counted(n, 'key')} in {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB: {folder / 'report.html'}")
 
     def _draw(self, path: Path, curves: pd.DataFrame, names: list[str]) -> None:
         """Draw the errors so far, and what the keys hold that held most, over the rounds."""
@@ -188,7 +166,7 @@ class _Played:
         n = max(len(sizes) for _, _, sizes in self.times)
         sizes = np.array([np.pad(sizes, (0, n - len(sizes))) for _, _, sizes in self.times])
         most = np.argsort(-sizes.max(axis=0), kind="stable")[:_DRAWN]
-        keys = list(islice(self.numbers, n))
+        keys = self.fleet.keys
         with matplotlib.rc_context(STYLE):
             figure = Figure(figsize=(11.0, 4.2), layout="constrained")
             left, right = figure.subplots(1, 2)

@@ -27,7 +27,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_each_key_learns_alone_and_errs_less(capsys):
-    assert run_by(Request("s.csv", gamma=("0.3",), scale="none"), "customer", "50K") == 0
+    assert run_by(Request("s.csv", gamma=("0.3",), scale="none"), "customer", "50K", Fleet) == 0
     lines = capsys.readouterr().out.splitlines()
     keys, curves = pd.read_csv("results/s-by/keys.csv"), pd.read_csv("results/s-by/curves.csv")
     table = pd.read_csv("s.csv")
@@ -58,6 +58,10 @@ def test_each_key_learns_alone_and_errs_less(capsys):
             ["--by", "customer", "--memory-for-all", "1K"],
             "s.csv: --memory-for-all 1K: holds the floors of 3 keys, 4 exam",
         ),
+        (
+            ["--by", "customer", "--memory-for-all", "3TB"],
+            "s.csv: --memory-for-all 3TB: memory: 3,000,000,000,000 bytes",
+        ),
         (["--by", "customer", "--label", "a", "--task", "regression"], "s.csv: --by needs labels of two classes"),
     ],
 )
@@ -72,9 +76,9 @@ def test_a_label_in_each_row():
     table.loc[5000 % 600, "label"] = None
     pd.concat([table, *[pd.read_csv("s.csv")] * 8]).to_csv("t.csv", index=False)
     with pytest.raises(InputError, match=r"t.csv: --by needs a label in each row, and one is missing before row 4,"):
-        run_by(Request("t.csv"), "customer", "1M")
+        run_by(Request("t.csv"), "customer", "1M", Fleet)
 
 
 def test_only_files():
     with pytest.raises(InputError, match=r"--by: needs a file"):
-        run_by(Request("-"), "customer", "1M")
+        run_by(Request("-"), "customer", "1M", Fleet)
