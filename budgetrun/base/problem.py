@@ -33,6 +33,8 @@ WINDOW, FADING = 1000, 0.999
 METRICS_IN_CURVES = ("sliding_error", "fading_error")
 # The metric of the first rounds by which settings are chosen.
 PREFIX_LOG_LOSS = "prefix_log_loss"
+# The metric that is no error: the bytes that a learner keeps after the last round.
+KEPT_BYTES = "kept_bytes"
 SQUARED_ERROR = "squared_error"
 
 
@@ -73,7 +75,7 @@ class Problem(ABC):
     of_signs: ClassVar[bool] = False
     dtype: ClassVar[str] = "intp"
     ties: ClassVar[tuple[str, ...]] = ("mistake",)
-    metrics: ClassVar[tuple[str, ...]] = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS)
+    metrics: ClassVar[tuple[str, ...]] = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS, KEPT_BYTES)
     columns: ClassVar[tuple[str, ...]] = ("confusion",)
     constant: ClassVar[str] = "the largest class"
     error: ClassVar[str] = "online_error"
@@ -136,7 +138,7 @@ class _Binary(Problem):
     of_signs = True
     constant = "the larger class"
     ties = ("mistake", "positive")
-    metrics = (*METRICS_IN_CURVES, "f1", "kappa", "auc", "brier", "log_loss", PREFIX_LOG_LOSS)
+    metrics = (*METRICS_IN_CURVES, "f1", "kappa", "auc", "brier", "log_loss", PREFIX_LOG_LOSS, KEPT_BYTES)
 
     def labels(self, codes: np.ndarray) -> np.ndarray:
         return 2 * codes - 1

@@ -14,6 +14,8 @@ from budgetrun.config.kinds import (
     formulas,
     is_formula,
     kind_of,
+    learners_for,
+    programs,
     parameter_types,
     registry,
     wrong_formula,
@@ -135,10 +137,8 @@ class AlgorithmReader:
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
-        from budgetrun import learners
-
         name, variant, kind = data.get("name"), data.get("variant"), kind_of(data.get("name"))
-        of_learners = learners.for_task(self.task)
+        of_learners = learners_for(self.task)
         known = [*(self.kind.algorithms() if self.kind else of_learners)]
         here = (*path, "name")
         if name is None:
@@ -297,7 +297,7 @@ def tasks_of(name: str) -> list[Task]:
     from budgetrun import learners
 
     tasks: tuple[Task, ...] = get_args(Task)
-    return [task for task in tasks if name in learners.registry(task)]
+    return [task for task in tasks if name in learners.registry(task) or (task == "binary" and name in programs())]
 
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:

@@ -38,6 +38,7 @@ def _algorithms() -> Iterator[tuple[str, Any]]:
         for name, variants in learners.registry(task).items():
             for variant, learner in variants.items():
                 yield (f"{name}({variant})" if variant else name) + kind, learner
+    yield from ((f"{name} [program]", learner) for name, learner in kinds.programs().items())
     for other in kinds.registry().values():
         yield from ((f"{name} [{other.name}]", algorithm) for name, algorithm in other.algorithms().items())
 

@@ -90,12 +90,27 @@ def kind_of(algorithm: Any) -> RunKind | None:
 
 
 @cache
+def programs() -> dict[str, type[Any]]:
+    """Return the learners of two classes that plug-ins provide, by name."""
+    return {learner.name: learner for home in plugin_modules("learners") for learner in home.LEARNERS}
+
+
+def learners_for(task: Task) -> dict[str, dict[str | None, type[Any]]]:
+    """Return the learners of a task, those of plug-ins included, as `budgetrun.learners.for_task` does."""
+    from budgetrun import learners
+
+    of_plugins = programs() if task == "binary" else {}
+    return learners.for_task(task) | {name: {None: learner} for name, learner in of_plugins.items()}
+
+
+@cache
 def class_of(name: str, variant: str | None, task: Task) -> Any:
     """Return the class of an algorithm, a learner's for this task; a KeyError if there is none."""
     from budgetrun import learners
 
-    kind = kind_of(name)
-    return kind.algorithms()[name] if kind else learners.find(name, variant, task)
+    if kind := kind_of(name):
+        return kind.algorithms()[name]
+    return programs()[name] if task == "binary" and name in programs() else learners.find(name, variant, task)
 
 
 @cache

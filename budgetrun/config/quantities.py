@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from budgetrun.base.problem import FADING, PREFIX_LOG_LOSS, WINDOW
+from budgetrun.base.problem import FADING, KEPT_BYTES, PREFIX_LOG_LOSS, WINDOW
 
 
 def figures(value: float, n: int) -> str:
@@ -101,6 +101,7 @@ METRICS = {
         _ratio("auc", f"AUC, the mean over windows of {WINDOW:,} rounds", f"AUC, windows of {WINDOW:,} rounds"),
         _ratio("brier", "Brier score of the online probabilities", "Brier score", lower_is_better=True),
         _ratio("log_loss", "log loss of the online probabilities", "log loss", lower_is_better=True),
+        Quantity(KEPT_BYTES, "bytes that a learner keeps", "bytes kept", "{:,.0f}".format, unit=" bytes"),
     )
 }
 # For regression learners.

@@ -19,13 +19,14 @@ import numpy as np
 from budgetrun.base import limits
 from budgetrun.base.errors import is_arithmetic, out_of_range
 from budgetrun.base.problem import problem_of
-from budgetrun.engine.hypotheses.base import bytes_needed
+from budgetrun.engine.hypotheses.base import bytes_kept, bytes_needed
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
 from budgetrun.engine.play import NOT_FINITE, Options
 from budgetrun.engine.pool import Pool
 from budgetrun.engine.single import Single, begin_single
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
+from budgetrun.kernels.kinds import row_bytes
 
 Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
@@ -272,6 +273,20 @@ class Group:
         """Return which features predictions depend on, shape (d,) of bool."""
         used: np.ndarray = np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
         return used
+
+    def kept_bytes(self, i: int) -> float:
+        """Return the bytes that learner ``i`` needs to go on, as `bytes_kept` counts them, with the present examples.
+
+        Those of a learner that combines others are of its full budget.
+        """
+        member, kind = self.members[i], self.pool.kind
+        if kind is None:
+            return 0.0
+        f = member.hypothesis
+        stored = kind.examples(f.held).nnz if kind.name == "sparse" else 0  # type: ignore[union-attr]
+        row = row_bytes(kind.name, kind.n_features, stored / max(1, len(f.held)))
+        size = member.learner.budget if member.learner.family == "combined" else f.size
+        return bytes_kept(member.learner, f, size, row, kind.n_features)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """From now on, let examples have ``n_features`` features: first these of the present ones, then new ones.

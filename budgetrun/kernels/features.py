@@ -62,6 +62,11 @@ class FeatureMap:
         norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
         return np.where(norms == 0, 1.0, norms)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what it keeps between blocks, such as frequencies."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave the current block out of pickles: it is not needed between blocks."""
         return self.__dict__ | {"_block": None}

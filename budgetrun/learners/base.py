@@ -18,7 +18,7 @@ from budgetrun.learners.page import complete
 # The value of `Learner.revised` if only outcomes with kernels other than k(x, x) = 1 have changed, once.
 RESCALED: Mapping[tuple[str, Any], int] = {("kernel", name): 2 for name in ("linear", "multitask", "polynomial")}
 
-Family = Literal["kernel", "linear", "constant", "combined"]
+Family = Literal["kernel", "linear", "constant", "combined", "program"]
 
 
 class Learner(Compilable, ABC):
@@ -50,9 +50,10 @@ class Learner(Compilable, ABC):
         The form of the hypothesis.
     tracks : dict
         Options of the form that the rule needs, e.g. ``{"norm": True}``; see `Expansion`.
-    family : {"kernel", "linear", "constant", "combined"}
+    family : {"kernel", "linear", "constant", "combined", "program"}
         What it learns: a function of kernel values, or of features that stand for them; a linear function of the
-        example; a number that does not depend on the example; or a combination of other learners.
+        example; a number that does not depend on the example; a combination of other learners; or what a program of
+        others learns.
     task : {"binary", "multiclass", "regression"}
         Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
     margin : float

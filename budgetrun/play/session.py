@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.problem import PREFIX_LOG_LOSS, Problem, problem_of
+from budgetrun.base.problem import KEPT_BYTES, PREFIX_LOG_LOSS, Problem, problem_of
 from budgetrun.engine import Group
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows, compiling
@@ -68,6 +68,7 @@ class Session:
     # The log losses of the learners in the prefix, and the examples of each class there, by row of labels.
     _early: Tallies | None = None
     _in_prefix: Any = 0
+    _weighs = False
 
     def __init__(
         self,
@@ -112,12 +113,13 @@ class Session:
             tallies = partial(Tally, n_classes=self._options["n_classes"], tie=tie)
             if n_rounds and PREFIX_LOG_LOSS in metrics:
                 self._early = Tallies([tallies(["log_loss"]) for _ in learners])
-            if wanted := [name for name in metrics if name != PREFIX_LOG_LOSS]:
+            if wanted := [name for name in metrics if name not in (PREFIX_LOG_LOSS, KEPT_BYTES)]:
                 self.measures = Tallies([tallies(wanted) for _ in learners])
         if self.problem.of_classes:
             self.counts.labels = np.zeros(n_classes, dtype=np.int64)
         self.curve = Curve(len(learners), self.problem.curves(metrics) if learners else (), n_rounds)
         self.prefix, self._looks = n_rounds and prefix_of(n_rounds), looks
+        self._weighs = KEPT_BYTES in metrics
         self._half = (n_rounds or 0) // 2
         self._of_prefix: list[dict[str, Any]] = []
 
@@ -236,6 +238,9 @@ class Session:
         count = member.count
         if self._early is not None:
             prefix = prefix | {PREFIX_LOG_LOSS: self._early.columns(i)["log_loss"]}
+        if self._weighs:
+            group, at = self._places[i]
+            prefix = prefix | {KEPT_BYTES: self._groups[group].kept_bytes(at)}
         return {
             **prefix,
             "mistakes": count.mistakes,

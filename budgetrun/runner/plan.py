@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.base.errors import DataMissingError, InputError
+from budgetrun.base.limits import sized
 from budgetrun.base.files import is_file, source_digest
 from budgetrun.config import kinds
 from budgetrun.config.kinds import resolve
@@ -22,7 +23,7 @@ from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, setting_text
 from budgetrun.data import StreamInfo
 from budgetrun.runner import identity
-from budgetrun.runner.memory import with_budget
+from budgetrun.runner.memory import TooLittleMemory, with_budget
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class Plan:
     # For datasets without their files, the message that says where to put them; optional ones are left out.
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    # The algorithms whose smaller values of ``learner_memory`` hold nothing, though larger ones do.
+    too_little: dict[str, list[str]] = field(default_factory=dict)
 
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
@@ -173,6 +176,10 @@ def make_plan(
         except InputError as error:
             problems.append(str(error))
             continue
+        fit = {(spec.label, spec.learner_memory) for spec in specs}
+        asked = ((spec.label, spec.learner_memory) for spec in config.expand(dataset.label, info.median_gamma))
+        small = [f"{label} in {sized(memory)}" for label, memory in dict.fromkeys(asked) if memory and (label, memory) not in fit]
+        plan.too_little |= {dataset.label: small} if small else {}
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
         for repetition, task in itertools.product(range(dataset.repetitions or 1), tasks):
@@ -216,16 +223,23 @@ def _info(
 def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[RunSpec]:
     """Return the specs of the runs on one task of a dataset, with formulas evaluated, in the order of `make_plan`.
 
+    A size of ``learner_memory`` that is too little is left out if the algorithm has another that is not.
+
     Raises InputError: a formula yields a number that the learner does not accept, or no budget fits its memory.
     """
     specs, problems = [], []
+    too_little: dict[str, str] = {}
     for spec in config.expand(dataset.label, info.median_gamma):
+        where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset.label!r}"
         try:
             algorithm = identity.algorithm_of(spec)
             specs.append(with_budget(resolve(spec, algorithm, info.n_examples), algorithm, info))
+        except TooLittleMemory as error:
+            too_little[spec.label] = f"{where}: {error}"
         except ValueError as error:
-            where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset.label!r}"
             problems += [f"{where}: {line}" for line in str(error).split("\n")]
+    fit = {spec.label for spec in specs}
+    problems += [text for label, text in too_little.items() if label not in fit]
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return specs

@@ -55,6 +55,8 @@ def sweep(config: Config, options: Options) -> int:
         say(why)
     for label, why in plan.left_out.items():
         say(f"{label} is optional and left out: {why}")
+    for label, small in plan.too_little.items():
+        say(f"{label}: too little memory for {', '.join(small)}; left out")
     if not plan.runs and not plan.missing:
         say(f"{config.name}: nothing can be run without its data")
         return 0

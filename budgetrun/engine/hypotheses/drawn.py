@@ -52,6 +52,10 @@ class Drawn(Hypothesis):
         self._shared: Distances = pool.shared.setdefault("distances", Distances())
         self._distances = np.zeros((1, 0, 0))
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # For each kernel: slots and weights.
+        return super().bytes_kept(size, row, n_features) + 16.0 * sum(self._sizes)
+
     @property
     def slots(self) -> np.ndarray:
         return self._oldest_first(self._slots)

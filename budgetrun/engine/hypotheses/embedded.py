@@ -145,6 +145,9 @@ class Embedded(Hypothesis):
     def bytes_needed(self, size: int) -> float:
         return 40.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return super().bytes_kept(size, row, n_features) + 24.0 * size**2
+
     def solving(self, size: int) -> float:
         return 4.0 * size**2
 

@@ -124,6 +124,9 @@ class ExplicitFeatures(WithoutSupport, OfFeatures):
         if not len(self._w):
             self._w = np.zeros(self._features.Z.shape[1])
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return float(self._w.nbytes + self._map.nbytes)
+
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self._w = self._map.widened(self.w, n_features)
 

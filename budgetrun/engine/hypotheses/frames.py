@@ -291,6 +291,9 @@ class Curved(Framed):
         # A^-1, twice while a block ends.
         return super().bytes_needed(size) + 16.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return super().bytes_kept(size, row, n_features) - 8.0 * size**2
+
     def _direction(self) -> np.ndarray:
         """Return A^-1 z(x) for the example x of the current round."""
         at_start, n = self._products[self._round], len(self._inverse)

@@ -100,6 +100,9 @@ class Linear(WithoutSupport):
         scores: np.ndarray = sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
         return scores
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return float(self.w.nbytes + self._squared.nbytes)
+
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         """Return examples as f takes them; with ``learn``, they are those of the block."""
         return hats(X) if self._splines else X
@@ -122,6 +125,10 @@ class StandardisedLinear(Linear):
         if self._scale is None:
             self._scale = Standardised(X.shape[1])
         return super()._read(self._scale.scaled(X, learn))
+
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        # Of each feature: mean, squares, values stored, and the one value.
+        return super().bytes_kept(size, row, n_features) + 32.0 * n_features
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         super().rearrange(features, n_features)

@@ -73,6 +73,9 @@ class Mixture(WithoutSupport):
         if not self.w.shape[2]:
             self.w = np.zeros((1, *self._Z.shape[1:]))
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return float(self.w.nbytes + self.shares.nbytes + self._map.nbytes)
+
     def end_block(self) -> None:
         self._Z = self._Z[:0]
 

@@ -32,6 +32,9 @@ class Spanned(Hypothesis):
         # The triangular factor of the kernel matrix.
         return 4.0 * size**2
 
+    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
+        return super().bytes_kept(size, row, n_features) + self.bytes_needed(size)
+
     def solving(self, size: int) -> float:
         return float(size) ** 2
 

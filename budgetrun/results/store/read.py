@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from budgetrun import learners
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
+from budgetrun.config.kinds import learners_for
 from budgetrun.config.report import report_of
 from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
 from budgetrun.results.store.files import AGAIN, COLUMNS, MANIFEST, advice, read_manifest, read_table
@@ -128,7 +128,7 @@ class Results:
     @cached_property
     def families(self) -> dict[str, str]:
         """The families of the learners, by label; empty for what is no learner, or none of this version."""
-        known = learners.for_task(self.config.problem.name)
+        known = learners_for(self.config.problem.name)
         return {
             label: next((one.family for one in known.get(spec.name, {}).values()), "")
             for label, spec in self.algorithms.items()

@@ -1,0 +1,1 @@
+"""Learners of other packages, and programs of anyone, played under the rules of our own."""

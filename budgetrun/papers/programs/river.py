@@ -1,0 +1,55 @@
+"""Classifiers of river."""
+
+import inspect
+import pickle
+from typing import Any
+
+import numpy as np
+
+from budgetrun.base.params import Seed
+from budgetrun.papers.programs.base import ProgramLearner, log_odds, part_of
+
+
+class River(ProgramLearner):
+    """A classifier of river: it predicts each example, then learns it.
+
+    Parameters:
+    model : str
+        Its path in river, such as ``tree.HoeffdingTreeClassifier``; its parameters have their defaults.
+    seed : int, >= 0
+        Its seed, if it takes one.
+
+    Notes: Its score is the log-odds of its probability. Its bytes are those of its pickle.
+
+    References: Montiel et al. (2021), "River: machine learning for streaming data in Python", JMLR 22.
+    """
+
+    name = "river"
+    title = "river"
+    draws = True
+    calls = 100
+
+    def __init__(self, *, model: str = "linear_model.LogisticRegression", seed: Seed = 0) -> None:
+        self.model, self.seed = model, seed
+
+    def begin(self) -> "Model":
+        made = part_of("river", self.model, "river")
+        return Model(made(**({"seed": self.seed} if "seed" in inspect.signature(made).parameters else {})))
+
+
+class Model:
+    """A model of river as a `Program`."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def score(self, x: np.ndarray) -> float:
+        p = self._model.predict_proba_one(dict(enumerate(x.tolist())))
+        # Before the first label it knows no class, and before the first of a class not that one.
+        return log_odds(p.get(True, 0.0) / (sum(p.values()) or 1.0)) if p else 0.0
+
+    def learn(self, x: np.ndarray, y: int) -> None:
+        self._model.learn_one(dict(enumerate(x.tolist())), y > 0)
+
+    def size(self) -> int:
+        return len(pickle.dumps(self._model))

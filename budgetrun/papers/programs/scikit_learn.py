@@ -1,0 +1,87 @@
+"""Classifiers of scikit-learn that learn by ``partial_fit``."""
+
+import inspect
+import pickle
+from typing import Any
+
+import numpy as np
+
+from budgetrun.base.params import Count, Seed
+from budgetrun.papers.programs.base import ProgramLearner, part_of
+
+
+class ScikitLearn(ProgramLearner):
+    """A classifier of scikit-learn with ``partial_fit``, which learns an example at a time.
+
+    Parameters:
+    model : str
+        Its path in scikit-learn, such as ``linear_model.SGDClassifier``; its parameters have their defaults.
+    components : int, >= 1, optional
+        Its examples are as many Nystroem features, made from the first so many rounds with gamma = 1 / the median of
+        ||a - b||^2 there; by default the examples themselves.
+    seed : int, >= 0
+        Its ``random_state``, if it takes one.
+
+    Notes: Its score is that of ``decision_function``. Its bytes are those of its pickle.
+
+    References: Pedregosa et al. (2011), "Scikit-learn: machine learning in Python", JMLR 12.
+    """
+
+    name = "scikit_learn"
+    title = "scikit-learn"
+    draws = True
+    calls = 500
+
+    def __init__(
+        self, *, model: str = "linear_model.SGDClassifier", components: Count | None = None, seed: Seed = 0
+    ) -> None:
+        self.model, self.components, self.seed = model, components, seed
+
+    def begin(self) -> "Model":
+        made = part_of("sklearn", self.model, "scikit-learn")
+        given = {"random_state": self.seed} if "random_state" in inspect.signature(made).parameters else {}
+        return Model(made(**given), self.components, self.seed)
+
+
+class Model:
+    """A model of scikit-learn as a `Program`."""
+
+    def __init__(self, model: Any, components: int | None, seed: int) -> None:
+        self._model, self._components, self._seed = model, components, seed
+        self._features: Any = None
+        self._first: list[tuple[np.ndarray, int]] = []
+        self._begun = False
+
+    def score(self, x: np.ndarray) -> float:
+        return float(self._model.decision_function(self._map(x[None]))[0]) if self._begun else 0.0
+
+    def learn(self, x: np.ndarray, y: int) -> None:
+        if self._components is not None and self._features is None:
+            self._first.append((x.copy(), y))
+            if len(self._first) < self._components:
+                return
+            self._make_features()
+        else:
+            self._fit(x[None], [y])
+
+    def size(self) -> int:
+        return len(pickle.dumps((self._model, self._features, self._first)))
+
+    def _fit(self, X: np.ndarray, y: list[int]) -> None:
+        self._model.partial_fit(self._map(X), y, classes=[-1, 1])
+        self._begun = True
+
+    def _make_features(self) -> None:
+        from sklearn.kernel_approximation import Nystroem
+
+        from budgetrun.kernels.width import median_gamma
+
+        X, y = np.array([x for x, _ in self._first]), [label for _, label in self._first]
+        gamma = median_gamma(X)
+        self._features = Nystroem(gamma=gamma, n_components=self._components, random_state=self._seed).fit(X)
+        self._first = []
+        self._fit(X, y)
+
+    def _map(self, X: np.ndarray) -> np.ndarray:
+        mapped: np.ndarray = X if self._features is None else self._features.transform(X)
+        return mapped
