@@ -35,7 +35,7 @@ def complete(cls: type) -> None:
 def _has_rule(base: type) -> bool:
     """Return whether the docstring of a class is that of a rule."""
     of_rules = base.__module__ != "budgetrun.learners.base" or base.__name__ == "Budgeted"
-    return base.__module__.startswith(("budgetrun.learners.", "budgetrun.papers.programs.")) and of_rules
+    return base.__module__.startswith(("budgetrun.learners.", "budgetrun.papers.arena.")) and of_rules
 
 
 @cache

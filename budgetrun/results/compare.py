@@ -454,7 +454,8 @@ def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Fi
     order = np.argsort(ranks, kind="stable")
     n, sorted_ranks = len(names), np.asarray(ranks)[order]
     with matplotlib.rc_context(STYLE):
-        figure = Figure((7.5, 1.6 + 0.18 * n), layout="constrained")
+        # Names stand at both sides.
+        figure = Figure((6 + 0.13 * max(map(len, names)), 1.6 + 0.18 * n), layout="constrained")
         axes = figure.add_subplot()
         axes.set(xlim=(1, n), ylim=(-1.2 - (n + 1) // 2, 1.4), yticks=[])
         axes.xaxis.tick_top()

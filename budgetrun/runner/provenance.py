@@ -18,6 +18,7 @@ from budgetrun.config.schema import Config
 from budgetrun.data import StreamInfo
 from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
+from budgetrun.runner.identity import algorithm_of
 from budgetrun.runner.job import Outcome
 from budgetrun.runner.plan import Job, Options, Plan, Run, finished, make_plan
 
@@ -45,7 +46,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         **manifest_entries(config.report),
         "profile": config.profile,
         "seed": config.seed,
-        "versions": versions(*([compiling.COMPILER] if config.kind or compiling.on() else [])),
+        "versions": versions(*([compiling.COMPILER] if config.kind or compiling.on() else []), *_packages(whole.runs)),
         "compiled": compiling.on(),
         "revisions": sorted(whole.revisions),
         "plan": summary(whole.runs),
@@ -103,13 +104,21 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def _packages(runs: Iterable[Run]) -> list[str]:
+    """Return the optional packages that learners of these runs are from."""
+    played = {algorithm_of(one.spec) for run in runs for one in run.played}
+    return sorted({name for learner in played for name in getattr(learner, "packages", ())})
+
+
 def versions(*more: str) -> dict[str, str]:
     """Return the versions of everything that can change a number, of further packages too, and the name of the CPU."""
     from threadpoolctl import threadpool_info
 
     names = ("numpy", "scipy", "scikit-learn", "pandas", "joblib", *more)
     found = {"budgetrun": __version__, "python": platform.python_version()}
-    found |= {name: importlib.metadata.version(name) for name in names}
+    for name in names:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     blas = {f"{pool['internal_api']} {pool['version']} ({pool.get('architecture')})" for pool in pools}
     cpu = platform.processor() or "unknown"

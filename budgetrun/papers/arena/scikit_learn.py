@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.params import Count, Seed
-from budgetrun.papers.programs.base import ProgramLearner, part_of
+from budgetrun.papers.arena.base import ProgramLearner, part_of
 
 
 class ScikitLearn(ProgramLearner):
@@ -51,9 +51,15 @@ class Model:
         self._features: Any = None
         self._first: list[tuple[np.ndarray, int]] = []
         self._begun = False
+        # The features of the example of the last score.
+        self._row = np.zeros((0, 0))
 
     def score(self, x: np.ndarray) -> float:
-        return float(self._model.decision_function(self._map(x[None]))[0]) if self._begun else 0.0
+        if not self._begun:
+            return 0.0
+        with _unchecked():
+            self._row = self._map(x[None])
+            return float(self._model.decision_function(self._row)[0])
 
     def learn(self, x: np.ndarray, y: int) -> None:
         if self._components is not None and self._features is None:
@@ -62,13 +68,14 @@ class Model:
                 return
             self._make_features()
         else:
-            self._fit(x[None], [y])
+            self._fit(self._row if self._begun else x[None], [y])
 
     def size(self) -> int:
         return len(pickle.dumps((self._model, self._features, self._first)))
 
-    def _fit(self, X: np.ndarray, y: list[int]) -> None:
-        self._model.partial_fit(self._map(X), y, classes=[-1, 1])
+    def _fit(self, mapped: np.ndarray, y: list[int]) -> None:
+        with _unchecked():
+            self._model.partial_fit(mapped, y, classes=[-1, 1])
         self._begun = True
 
     def _make_features(self) -> None:
@@ -80,8 +87,15 @@ class Model:
         gamma = median_gamma(X)
         self._features = Nystroem(gamma=gamma, n_components=self._components, random_state=self._seed).fit(X)
         self._first = []
-        self._fit(X, y)
+        self._fit(self._map(X), y)
 
     def _map(self, X: np.ndarray) -> np.ndarray:
         mapped: np.ndarray = X if self._features is None else self._features.transform(X)
         return mapped
+
+
+def _unchecked() -> Any:
+    """Leave out checks of arguments, which take most of the time of a single example."""
+    from sklearn import config_context
+
+    return config_context(assume_finite=True, skip_parameter_validation=True)

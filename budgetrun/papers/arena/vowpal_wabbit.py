@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.papers.programs.base import ProgramLearner, package
+from budgetrun.papers.arena.base import ProgramLearner, package
 
 
 class VowpalWabbit(ProgramLearner):
@@ -23,6 +23,7 @@ class VowpalWabbit(ProgramLearner):
 
     name = "vowpal_wabbit"
     title = "Vowpal Wabbit"
+    packages = ("vowpalwabbit",)
     calls = 50
 
     def __init__(self, *, options: str = "") -> None:

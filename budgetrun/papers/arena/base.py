@@ -26,6 +26,8 @@ class ProgramLearner(BinaryLearner):
     margin = math.inf
     compiled = False
     holds = 0.0
+    # The packages whose versions results record.
+    packages: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def begin(self) -> Program:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.papers.programs.base import ProgramLearner
+from budgetrun.papers.arena.base import ProgramLearner
 
 _ASKED = "it must answer each line of numbers with one line, a number"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.params import Seed
-from budgetrun.papers.programs.base import ProgramLearner, log_odds, part_of
+from budgetrun.papers.arena.base import ProgramLearner, log_odds, part_of
 
 
 class River(ProgramLearner):
@@ -27,6 +27,7 @@ class River(ProgramLearner):
     name = "river"
     title = "river"
     draws = True
+    packages = ("river",)
     calls = 100
 
     def __init__(self, *, model: str = "linear_model.LogisticRegression", seed: Seed = 0) -> None:

@@ -1,0 +1,18 @@
+"""The verb `budgetrun site`."""
+
+from pathlib import Path
+
+import click
+
+from budgetrun.runner.verbs import say
+
+
+@click.command(name="site")
+@click.argument("results", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--into", type=click.Path(path_type=Path, file_okay=False), help="Its folder.  [default: RESULTS/site]")
+def command(results: Path, into: Path | None) -> None:
+    """Write the site of an arena: charts of error against bytes and time, ranks, and a table for each stream."""
+    from budgetrun.papers.arena.site import site
+
+    for path in site(results, into or results / "site"):
+        say(path)

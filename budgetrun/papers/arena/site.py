@@ -1,0 +1,296 @@
+"""The site of an arena: error against bytes and time on each stream, ranks, and where each learner wins and loses."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from budgetrun.base.errors import InputError, counted
+from budgetrun.base.files import write
+from budgetrun.base.limits import sized
+from budgetrun.config.quantities import KEPT_BYTES, REST_ERROR
+from budgetrun.config.schema import ChooseSpec, TableSpec
+from budgetrun.data.cards import card
+from budgetrun.papers.arena.base import package
+from budgetrun.results.compare import diagram
+from budgetrun.results.report.formats import template
+from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Place, with_budgets
+from budgetrun.results.report.selection import choose
+from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, paired
+from budgetrun.results.store.curves import Curves
+from budgetrun.results.store.read import Results, load
+
+# The points of a curve, and the learners of a diagram of ranks.
+_POINTS, _SHOWN = 24, 12
+# The names of families on the page.
+_TITLES = {"kernel": "kernel", "linear": "linear", "constant": "constant", "combined": "auto", "program": "other packages"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A learner on a stream with one budget: its error in percent by repetition, and what a run takes."""
+
+    place: Place
+    errors: pd.Series[float]
+    bytes: float
+    microseconds: float  # per round
+    run_ids: list[str]
+
+    @property
+    def mean(self) -> float:
+        """The mean error."""
+        return float(self.errors.mean())
+
+    @property
+    def half(self) -> float:
+        """Half of the 95% interval of the mean; 0 with one repetition."""
+        low, high = paired(self.errors.to_numpy())[1:3]
+        return 0.0 if math.isnan(high) else (high - low) / 2
+
+
+class Arena:
+    """The results of an arena, with the settings that the first rounds chose.
+
+    Raises InputError: the runs have not recorded their bytes.
+    """
+
+    def __init__(self, results: Results) -> None:
+        if KEPT_BYTES not in results.runs or results.runs[KEPT_BYTES].isna().all():
+            raise InputError(f"{results.runs_path}: no run has {KEPT_BYTES}; add metrics: [{KEPT_BYTES}, ...] to the config")
+        self.results = results
+        how = ChooseSpec(by="prefix")
+        chosen = choose(results, TableSpec(name="site"), how, results.datasets, results.labels)
+        self.notes = chosen.notes
+        runs = with_budgets(chosen.results.runs)
+        runs = runs.assign(shown=REST_ERROR.factor * runs[REST_ERROR.column])
+        self.entries: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        for key, own in runs.groupby(PLACE[:-1], sort=False):
+            place = Place.of(key)
+            time = 1e6 * float((own["seconds"] / own["n_examples"]).mean())
+            errors = own.groupby("repetition")["shown"].mean()
+            entry = Entry(place, errors, float(own[KEPT_BYTES].mean()), time, list(own["run_id"]))
+            self.entries[place.dataset, place.label].append(entry)
+        for entries in self.entries.values():
+            entries.sort(key=lambda entry: entry.bytes)
+
+    @cached_property
+    def sizes(self) -> list[float]:
+        """The sizes that learners are held to, ascending."""
+        held = {e.place.budget.value for own in self.entries.values() for e in own if e.place.budget.kind == "memory"}
+        return sorted(held)
+
+    def within(self, dataset: str, label: str, size: float) -> Entry | None:
+        """Return what a learner does with at most so many bytes: its largest entry; None if none fits."""
+        fit = [e for e in self.entries[dataset, label] if _limit(e) <= size]
+        return fit[-1] if fit else None
+
+    def ranks(self, size: float) -> Ranks | None:
+        """Compare the learners that fit into a size on every stream; None if fewer than three do."""
+        datasets = self.results.datasets
+        found = {label: [self.within(d, label, size) for d in datasets] for label in self.results.labels}
+        fit = {label: [e for e in own if e] for label, own in found.items() if all(own)}
+        if len(fit) < 3 or len(datasets) < 2:
+            return None
+        means = np.array([[e.mean for e in own] for own in fit.values()]).T
+        return Ranks(size, list(fit), mean_ranks(means), friedman(mean_ranks(means), len(datasets)).distance)
+
+    def lost_to_linear(self, size: float) -> list[tuple[str, bool]]:
+        """Return the streams on which no kernel learner errs less than the best linear one, and if that is beyond chance.
+
+        Both are the best of their family in hindsight.
+        """
+        found, ps = [], []
+        for dataset in self.results.datasets:
+            best = {}
+            for family in ("kernel", "linear"):
+                own = [e for label in self._of(family) if (e := self.within(dataset, label, size))]
+                best[family] = min(own, key=lambda e: e.mean, default=None)
+            if best["kernel"] and best["linear"] and best["kernel"].mean >= best["linear"].mean:
+                found.append(dataset)
+                ps.append(_differ(best["kernel"], best["linear"]))
+        return [(dataset, p < LEVEL) for dataset, p in zip(found, holm(ps), strict=True)]
+
+    def _of(self, family: str) -> list[str]:
+        return [label for label in self.results.labels if self.results.families[label] == family]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What the numbers say, for the first screen."""
+        title, n = self.results.title, len(self.results.datasets)
+        found = []
+        for size in self.sizes:
+            ranks = self.ranks(size)
+            if ranks is None:
+                continue
+            first, second = ranks.order[:2]
+            text = f"With {_size(size)}, {title(ranks.labels[first])} is the first choice: its mean rank over {n} streams is "
+            text += f"{ranks.ranks[first]:.1f} of {len(ranks.labels)}, before {title(ranks.labels[second])} with {ranks.ranks[second]:.1f}"
+            kernels = [i for i in ranks.order if self.results.families[ranks.labels[i]] == "kernel"]
+            linear = [i for i in ranks.order if self.results.families[ranks.labels[i]] == "linear"]
+            parts = []
+            if kernels and kernels[0] not in (first, second):
+                parts.append(f"the best kernel learner, {title(ranks.labels[kernels[0]])}, has {ranks.ranks[kernels[0]]:.1f}")
+            if linear and linear[0] not in (first, second):
+                parts.append(f"the best linear one, {title(ranks.labels[linear[0]])}, {ranks.ranks[linear[0]]:.1f}")
+            found.append("; ".join([text, *parts]) + ".")
+            lost = self.lost_to_linear(size)
+            names = ", ".join(title(dataset) for dataset, _ in lost)
+            beyond = sum(sure for _, sure in lost)
+            if lost:
+                told = f"all kernel learners lose to a linear one on {counted(len(lost), 'stream')} of {n}, {beyond} of them beyond chance"
+                found.append(f"With {_size(size)}, {told}: {names}.")
+            else:
+                found.append(f"With {_size(size)}, a kernel learner errs less than every linear one on each of the {n} streams.")
+        return found
+
+    def data(self) -> dict[str, Any]:
+        """Return what the page's charts and tables show."""
+        results, rows = self.results, []
+        datasets, labels = results.datasets, results.labels
+        for (dataset, label), own in self.entries.items():
+            for e in own:
+                rows.append({
+                    "s": datasets.index(dataset), "a": labels.index(label), "b": _budget(e),
+                    "m": e.place.budget.value if e.place.budget.kind == "memory" else None,
+                    "e": round(e.mean, 3), "h": round(e.half, 3), "n": len(e.errors),
+                    "k": round(e.bytes), "u": float(f"{e.microseconds:.3g}"),
+                })  # fmt: skip
+        self._mark(rows)
+        return {
+            "streams": [results.title(one) for one in datasets],
+            "learners": [results.title(one) for one in labels],
+            "families": [_TITLES.get(results.families[one], "other") for one in labels],
+            "sizes": [[size, _size(size)] for size in self.sizes],
+            "rows": rows,
+            "curves": self._curves(),
+        }
+
+    def _mark(self, rows: list[dict[str, Any]]) -> None:
+        """Mark, within each size and stream, the best and those that are not worse at 5% by Holm's method."""
+        places = {(r["s"], r["a"], r["b"]): r for r in rows}
+        datasets, labels = self.results.datasets, self.results.labels
+        for size in self.sizes:
+            for s, dataset in enumerate(datasets):
+                fit = {label: e for label in labels if (e := self.within(dataset, label, size))}
+                if not fit:
+                    continue
+                best = min(fit.values(), key=lambda e: e.mean)
+                others = [e for e in fit.values() if e is not best]
+                ps = holm([_differ(e, best) for e in others])
+                for e, p in [(best, 1.0), *zip(others, ps, strict=True)]:
+                    row = places[s, labels.index(e.place.label), _budget(e)]
+                    row.setdefault("w", {})[str(int(size))] = [round(e.mean - best.mean, 3), not p < LEVEL]
+
+    def _curves(self) -> list[dict[str, Any]]:
+        """Return error against rounds of each learner within the largest size, if the sweep's curves are there."""
+        curves, found = Curves(self.results.folder / "curves"), []
+        for (dataset, label), own in self.entries.items():
+            e = self.within(dataset, label, self.sizes[-1]) if self.sizes else own[-1]
+            if e is None or curves.missing(e.run_ids):
+                continue
+            rounds, mistakes = curves.read(e.run_ids, "mistakes")
+            shown = np.unique(np.searchsorted(rounds, np.geomspace(max(20, rounds[0]), rounds[-1], _POINTS)))
+            error = 100 * mistakes.mean(axis=0)[shown] / rounds[shown]
+            found.append({
+                "s": self.results.datasets.index(dataset), "a": self.results.labels.index(label),
+                "t": rounds[shown].tolist(), "e": np.round(error, 2).tolist(),
+            })  # fmt: skip
+        return found
+
+    def diagrams(self) -> list[tuple[str, Markup]]:
+        """Return a critical-difference diagram for each size, of the learners with the best ranks."""
+        found = []
+        for size in self.sizes:
+            if ranks := self.ranks(size):
+                order = ranks.order[:_SHOWN]
+                drawn = io.StringIO()
+                names = [self.results.title(ranks.labels[i]) for i in order]
+                figure = diagram(names, [ranks.ranks[i] for i in order], ranks.distance)
+                figure.savefig(drawn, format="svg", metadata={"Date": None})
+                caption = (
+                    f"{_size(size)}: mean ranks over {counted(len(self.results.datasets), 'stream')} of the "
+                    f"{len(order)} best of {len(ranks.labels)} learners that fit on every stream"
+                )
+                found.append((caption, Markup(drawn.getvalue()[drawn.getvalue().index("<svg") :])))
+        return found
+
+    def streams(self) -> list[dict[str, str]]:
+        """Return what a reader needs to know of each stream."""
+        found = []
+        for spec in self.results.config.datasets:
+            if spec.label not in self.results.datasets:
+                continue
+            info = self.results.manifest["datasets"][spec.label]
+            known = None if spec.path else card(spec.name)
+            found.append({
+                "title": self.results.title(spec.label), "rounds": f"{info['n_examples']:,}",
+                "features": f"{info['n_features']:,}", "licence": known.licence if known else "",
+                "source": known.source if known else "", "order": "as it comes" if spec.order == "file" else "permuted",
+            })  # fmt: skip
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write the site: a page, and the charts' library beside it. Return the paths."""
+        seconds = sum(part["cpu_seconds"] for part in self.results.manifest["parts"])
+        page = template("site.html.jinja").render(
+            title=self.results.report.title or self.results.name, arena=self, data=json.dumps(self.data(), separators=(",", ":")),
+            versions=self.results.manifest["versions"], hours=f"{seconds / 3600:.1f}", results=self.results,
+        )  # fmt: skip
+        folder.mkdir(parents=True, exist_ok=True)
+        bundle = folder / "charts.js"
+        if not bundle.is_file():
+            library = package("vl_convert", "'budgetrun[arena]'").javascript_bundle()
+            write(bundle, library)
+        write(folder / "index.html", page)
+        return [folder / "index.html", bundle]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Mean ranks over streams within a size, and Nemenyi's critical difference."""
+
+    size: float
+    labels: list[str]
+    ranks: np.ndarray
+    distance: float
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The learners, the best first."""
+        return [int(i) for i in np.argsort(self.ranks, kind="stable")]
+
+
+def site(results: Path, into: Path) -> list[Path]:
+    """Write the site of a results folder; return the paths of its files.
+
+    Raises InputError: the folder is not that of an arena, or a package is not installed.
+    """
+    return Arena(load(results)).write(into)
+
+
+def _limit(entry: Entry) -> float:
+    """Return the size that an entry is held to, or else what it keeps."""
+    return entry.place.budget.value if entry.place.budget.kind == "memory" else entry.bytes
+
+
+def _budget(entry: Entry) -> str:
+    return "" if entry.place.budget == NO_BUDGET else entry.place.budget.title()
+
+
+def _size(size: float) -> str:
+    return sized(size).replace(".0 ", " ")
+
+
+def _differ(one: Entry, other: Entry) -> float:
+    """Return the p of a paired t-test over the repetitions; nan of one alone."""
+    return paired((one.errors - other.errors).dropna().to_numpy()).p
