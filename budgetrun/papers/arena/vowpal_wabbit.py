@@ -42,7 +42,8 @@ class Model:
         self._line = ""
 
     def score(self, x: np.ndarray) -> float:
-        self._line = "| " + " ".join(f"{j}:{x[j]:.9g}" for j in np.flatnonzero(x))
+        places = np.flatnonzero(x)
+        self._line = "| " + " ".join(map("{}:{:.9g}".format, places.tolist(), x[places].tolist()))
         return float(self._workspace.predict(self._line))
 
     def learn(self, x: np.ndarray, y: int) -> None:
