@@ -75,7 +75,15 @@ class Problem(ABC):
     of_signs: ClassVar[bool] = False
     dtype: ClassVar[str] = "intp"
     ties: ClassVar[tuple[str, ...]] = ("mistake",)
-    metrics: ClassVar[tuple[str, ...]] = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS, KEPT_BYTES)
+    metrics: ClassVar[tuple[str, ...]] = (
+        *METRICS_IN_CURVES,
+        "f1",
+        "kappa",
+        "brier",
+        "log_loss",
+        PREFIX_LOG_LOSS,
+        KEPT_BYTES,
+    )
     columns: ClassVar[tuple[str, ...]] = ("confusion",)
     constant: ClassVar[str] = "the largest class"
     error: ClassVar[str] = "online_error"

@@ -15,8 +15,8 @@ from budgetrun.config.kinds import (
     is_formula,
     kind_of,
     learners_for,
-    programs,
     parameter_types,
+    programs,
     registry,
     wrong_formula,
 )

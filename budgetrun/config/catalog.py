@@ -80,6 +80,8 @@ def _memory(cls: Any) -> str:
     known = parameters(cls)
     if kind := kinds.kind_of(cls.name):
         return kind.holds
+    if getattr(cls, "family", "") == "program":
+        return "its model, whose bytes are measured after the last round"
     if "budget" in known:
         return "at most B examples between rounds, B the budget"
     if "features" in known:
@@ -91,7 +93,7 @@ def _classes(cls: Any) -> str:
     task = getattr(cls, "task", "binary")
     if not (problem := problem_of(task)).of_signs:
         return f"{'several' if problem.of_classes else 'none; the labels are numbers'} (task: {task})"
-    if not issubclass(cls, learners.BinaryLearner):
+    if not issubclass(cls, learners.BinaryLearner) or cls.family == "program":
         return "two"
     variant = f"variant: {one_vs_rest(cls).variant}"
     if cls.name in learners.registry("multiclass"):

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.base.errors import DataMissingError, InputError
-from budgetrun.base.limits import sized
 from budgetrun.base.files import is_file, source_digest
+from budgetrun.base.limits import sized
 from budgetrun.config import kinds
 from budgetrun.config.kinds import resolve
 from budgetrun.config.problems import nearest
@@ -178,7 +178,11 @@ def make_plan(
             continue
         fit = {(spec.label, spec.learner_memory) for spec in specs}
         asked = ((spec.label, spec.learner_memory) for spec in config.expand(dataset.label, info.median_gamma))
-        small = [f"{label} in {sized(memory)}" for label, memory in dict.fromkeys(asked) if memory and (label, memory) not in fit]
+        small = [
+            f"{label} in {sized(memory)}"
+            for label, memory in dict.fromkeys(asked)
+            if memory and (label, memory) not in fit
+        ]
         plan.too_little |= {dataset.label: small} if small else {}
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))

@@ -30,7 +30,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
      ["10: algorithms[2].name: unknown 'drawin'; did you mean 'drawing'?  (budgetrun list algorithms)"]),
     (10, "  - {name: ranking, label: drawing, eta: 1}",
      ["10: algorithms[2].name: 'ranking' learns several classes only; it needs datasets with task: multiclass"
-      "  (allowed: perceptron, fading, drawing)"]),
+      "  (allowed: perceptron, fading, drawing, command, river, scikit_learn, vowpal_wabbit)"]),
     (10, "  - {name: 3, label: drawing}", ["10: algorithms[2].name: must be a name, got 3  (budgetrun list algorithms)"]),
     (10, "  - {name: fading, label: drawing, variant: fats}",
      ["10: algorithms[2].variant: unknown 'fats'; did you mean 'fast'?  (allowed: fast, slow)"]),

@@ -32,7 +32,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
     (1, "name: demo\ndtype:", ["2: dtype: must be one of float64, float32, got nothing"]),
     (1, "name: demo\nsource: 3", ["2: source: must be text, got 3"]),
     (6, "metrics: [f1, kapa]",
-     ["6: metrics[1]: must be one of sliding_error, fading_error, f1, kappa, auc, brier, log_loss, prefix_log_loss, got "
+     ["6: metrics[1]: must be one of sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes, prefix_log_loss, got "
       "'kapa'"]),
     (6, "repetitions: true", ["6: repetitions: must be an integer >= 1, got true"]),
     # Profiles.

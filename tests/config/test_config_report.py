@@ -66,7 +66,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "  (allowed: name, caption, expected, columns, rows, quantity, choose, relative_to, tolerance, tolerance_sd, aliases, as_written)"]),
     (13, "    - {name: t1, quantity: test_errors}",
      ["13: report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
-      "last_test_error, seconds, objective, gap, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, mae, r2, got 'test_errors'"]),
+      "last_test_error, seconds, objective, gap, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes, rmse, mae, r2, got 'test_errors'"]),
     (13, "    - {name: t1, quantity: f1}",
      ["13: report.tables[0].quantity: f1 is measured only if asked for; add metrics: [f1] to the config"]),
     (13, "    - {name: t1, quantity: test_error}",
@@ -85,7 +85,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "15: report.figures[0].point: no algorithm has the label 'z'  (allowed: perceptron, fading(slow), drawing)",
       "15: report.figures[0].band[1]: no algorithm has the label 'v'  (allowed: perceptron, fading(slow), drawing)"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: support_size}",
-     ["15: report.figures[0].y: with x: budget must be one of online_error, test_error, last_test_error, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, got 'support_size'"]),
+     ["15: report.figures[0].y: with x: budget must be one of online_error, test_error, last_test_error, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes, got 'support_size'"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], x: rounds, y: test_error, point: perceptron, log_x: maybe}",
      ["15: report.figures[0].log_x: must be true or false, got 'maybe'",
       "15: report.figures[0].y: with x: rounds must be one of online_error, windowed_error, support_size, sliding_error, fading_error, got 'test_error'"]),
@@ -95,7 +95,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
       "15: report.figures[0].band: goes with x: budget or budget_fraction, not with x: support_size; "
       "put its labels into lines"]),
     (15, "    - {name: f1, dataset: mine, lines: [drawing], y: error, band: [drawing]}",
-     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, rmse, windowed_error, windowed_rmse, got 'error'"]),
+     ["15: report.figures[0].y: must be one of online_error, support_size, test_error, last_test_error, gap, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes, rmse, windowed_error, windowed_rmse, got 'error'"]),
     (15, "    - f1", ["15: report.figures[0]: must be a mapping (key: value), got 'f1'"]),
     (16, "  titles: {mine: One, digits: One, nobody: Two}",
      ["16: report.titles.digits: 'One' is already the title of 'mine'; choose another",

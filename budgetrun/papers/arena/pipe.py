@@ -3,6 +3,8 @@
 import os
 import shlex
 import subprocess
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.papers.arena.base import ProgramLearner
 
+# The seconds that a process has to end by itself.
+_PATIENCE = 5.0
 _ASKED = "it must answer each line of numbers with one line, a number"
 
 
@@ -20,12 +24,12 @@ class Command(ProgramLearner):
     command : str
         How to start it, such as ``python3 my_learner.py``; no shell reads this.
 
-    Notes: In each round it reads the numbers of the example, separated by spaces; writes a number, of which the sign is
-    the predicted class, and the size its log-odds if it has probabilities; and reads ``+1`` or ``-1``. The end of its
-    input ends it. Its bytes are the memory of the process after the last round. What it writes to its standard error
-    appears on the terminal.
+    Notes: O(d) per round, and what the program takes. In each round it reads the numbers of the example, separated by
+    spaces; writes a number, of which the sign is the predicted class, and the size its log-odds if it has
+    probabilities; and reads ``+1`` or ``-1``. The end of its input ends it. Its bytes are the memory of the process
+    after the last round. What it writes to its standard error appears on the terminal.
 
-    References: none.
+    References: the line protocol is that of this project.
     """
 
     name = "command"
@@ -52,6 +56,7 @@ class Model:
             )
         except (OSError, ValueError) as error:
             raise InputError(f"command {command!r} cannot be started: {error}") from None
+        weakref.finalize(self, _end, self._process)
 
     def score(self, x: np.ndarray) -> float:
         self._write(" ".join(map(repr, x.tolist())))
@@ -79,13 +84,15 @@ class Model:
         except OSError:
             raise InputError(f"command {self._command!r} ended; {_ASKED}") from None
 
-    def __del__(self) -> None:
-        process = getattr(self, "_process", None)
-        if process is not None:
-            for pipe in (process.stdin, process.stdout):
-                pipe.close()
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Close the pipes of a process, which ends it, and wait for that."""
+    for pipe in (process.stdin, process.stdout):
+        # What is left to write goes to a process that has ended.
+        with suppress(OSError, AttributeError):
+            pipe.close()  # type: ignore[union-attr]
+    try:
+        process.wait(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -19,7 +19,8 @@ class River(ProgramLearner):
     seed : int, >= 0
         Its seed, if it takes one.
 
-    Notes: Its score is the log-odds of its probability. Its bytes are those of its pickle.
+    Notes: O(d) per round, and what the program takes. Its score is the log-odds of its probability. Its bytes are those
+    of its pickle.
 
     References: Montiel et al. (2021), "River: machine learning for streaming data in Python", JMLR 22.
     """

@@ -22,7 +22,8 @@ class ScikitLearn(ProgramLearner):
     seed : int, >= 0
         Its ``random_state``, if it takes one.
 
-    Notes: Its score is that of ``decision_function``. Its bytes are those of its pickle.
+    Notes: O(d) per round, and what the program takes. Its score is that of ``decision_function``. Its bytes are those
+    of its pickle.
 
     References: Pedregosa et al. (2011), "Scikit-learn: machine learning in Python", JMLR 12.
     """

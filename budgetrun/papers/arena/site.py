@@ -18,7 +18,8 @@ from markupsafe import Markup
 from budgetrun.base.errors import InputError, counted
 from budgetrun.base.files import write
 from budgetrun.base.limits import sized
-from budgetrun.config.quantities import KEPT_BYTES, REST_ERROR
+from budgetrun.base.problem import KEPT_BYTES
+from budgetrun.config.quantities import REST_ERROR
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.data.cards import card
 from budgetrun.papers.arena.base import package
@@ -33,7 +34,13 @@ from budgetrun.results.store.read import Results, load
 # The points of a curve, and the learners of a diagram of ranks.
 _POINTS, _SHOWN = 24, 12
 # The names of families on the page.
-_TITLES = {"kernel": "kernel", "linear": "linear", "constant": "constant", "combined": "auto", "program": "other packages"}
+_TITLES = {
+    "kernel": "kernel",
+    "linear": "linear",
+    "constant": "constant",
+    "combined": "auto",
+    "program": "other packages",
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,9 @@ class Arena:
 
     def __init__(self, results: Results) -> None:
         if KEPT_BYTES not in results.runs or results.runs[KEPT_BYTES].isna().all():
-            raise InputError(f"{results.runs_path}: no run has {KEPT_BYTES}; add metrics: [{KEPT_BYTES}, ...] to the config")
+            raise InputError(
+                f"{results.runs_path}: no run has {KEPT_BYTES}; add metrics: [{KEPT_BYTES}, ...] to the config"
+            )
         self.results = results
         how = ChooseSpec(by="prefix")
         chosen = choose(results, TableSpec(name="site"), how, results.datasets, results.labels)
@@ -105,7 +114,7 @@ class Arena:
         return Ranks(size, list(fit), mean_ranks(means), friedman(mean_ranks(means), len(datasets)).distance)
 
     def lost_to_linear(self, size: float) -> list[tuple[str, bool]]:
-        """Return the streams on which no kernel learner errs less than the best linear one, and if that is beyond chance.
+        """Return the streams where no kernel learner errs less than the best linear one, and if that is beyond chance.
 
         Both are the best of their family in hindsight.
         """
@@ -133,24 +142,19 @@ class Arena:
             if ranks is None:
                 continue
             first, second = ranks.order[:2]
-            text = f"With {_size(size)}, {title(ranks.labels[first])} is the first choice: its mean rank over {n} streams is "
-            text += f"{ranks.ranks[first]:.1f} of {len(ranks.labels)}, before {title(ranks.labels[second])} with {ranks.ranks[second]:.1f}"
-            kernels = [i for i in ranks.order if self.results.families[ranks.labels[i]] == "kernel"]
-            linear = [i for i in ranks.order if self.results.families[ranks.labels[i]] == "linear"]
-            parts = []
-            if kernels and kernels[0] not in (first, second):
-                parts.append(f"the best kernel learner, {title(ranks.labels[kernels[0]])}, has {ranks.ranks[kernels[0]]:.1f}")
-            if linear and linear[0] not in (first, second):
-                parts.append(f"the best linear one, {title(ranks.labels[linear[0]])}, {ranks.ranks[linear[0]]:.1f}")
-            found.append("; ".join([text, *parts]) + ".")
-            lost = self.lost_to_linear(size)
-            names = ", ".join(title(dataset) for dataset, _ in lost)
-            beyond = sum(sure for _, sure in lost)
-            if lost:
-                told = f"all kernel learners lose to a linear one on {counted(len(lost), 'stream')} of {n}, {beyond} of them beyond chance"
-                found.append(f"With {_size(size)}, {told}: {names}.")
-            else:
-                found.append(f"With {_size(size)}, a kernel learner errs less than every linear one on each of the {n} streams.")
+            of = {i: f"{title(ranks.labels[i])} ({ranks.ranks[i]:.1f})" for i in ranks.order}
+            text = f"Within {_size(size)}, {of[first]} has the best mean rank of {len(of)} learners over {n} streams"
+            parts = [f"{text}, before {of[second]}"]
+            for family, name in (("kernel", "kernel learner"), ("linear", "linear one")):
+                best = next((i for i in of if self.results.families[ranks.labels[i]] == family), first)
+                parts += [f"the best {name} is {of[best]}"] if best not in (first, second) else []
+            told = "A kernel learner beats all linear ones on each stream."
+            if lost := self.lost_to_linear(size):
+                names = ", ".join(title(dataset) for dataset, _ in lost)
+                beyond = sum(sure for _, sure in lost)
+                where = f"{counted(len(lost), 'stream')}, {beyond} of them beyond chance"
+                told = f"All kernel learners lose to a linear one on {where}: {names}."
+            found.append(f"{'; '.join(parts)}. {told}")
         return found
 
     def data(self) -> dict[str, Any]:
@@ -243,8 +247,9 @@ class Arena:
         """Write the site: a page, and the charts' library beside it. Return the paths."""
         seconds = sum(part["cpu_seconds"] for part in self.results.manifest["parts"])
         page = template("site.html.jinja").render(
-            title=self.results.report.title or self.results.name, arena=self, data=json.dumps(self.data(), separators=(",", ":")),
-            versions=self.results.manifest["versions"], hours=f"{seconds / 3600:.1f}", results=self.results,
+            title=self.results.report.title or self.results.name, arena=self, results=self.results,
+            data=json.dumps(self.data(), separators=(",", ":")), versions=self.results.manifest["versions"],
+            hours=f"{seconds / 3600:.1f}",
         )  # fmt: skip
         folder.mkdir(parents=True, exist_ok=True)
         bundle = folder / "charts.js"

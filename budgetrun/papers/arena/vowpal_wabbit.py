@@ -16,7 +16,8 @@ class VowpalWabbit(ProgramLearner):
     options : str
         Its options besides, as on its command line, such as ``--nn 20 --inpass``.
 
-    Notes: Its score is its raw prediction. Its bytes are those of its model as saved.
+    Notes: O(d) per round, and what the program takes. Its score is its raw prediction. Its bytes are those of its model
+    as saved.
 
     References: Langford, Li & Strehl (2007), "Vowpal Wabbit open source project".
     """
