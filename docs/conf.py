@@ -84,6 +84,7 @@ def link_outside(app: Any, name: str, source: list[str]) -> None:
 
     # Images have the same form, after an exclamation mark.
     source[0] = re.sub(rf"(?<!!){_LINK.pattern}", target, source[0])
+    source[0] = re.sub(r"\[([^\]]+)\]\((arena/[^)]+)\)", r'<a href="\2">\1</a>', source[0])
 
 
 def as_typed(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -98,8 +99,9 @@ def as_typed(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
 
 
 def copy_results(app: Any, error: Exception | None) -> None:
-    """Copy the pages of the results, each of which is one file."""
+    """Copy the site of the arena, and the pages of the results, each of which is one file."""
     if error is None:
+        shutil.copytree(HERE / "arena", Path(app.outdir) / "arena", dirs_exist_ok=True)
         for page in [RESULTS / "index.html", *RESULTS.glob("*/*.html")]:
             copy = Path(app.outdir) / "results" / page.relative_to(RESULTS)
             copy.parent.mkdir(parents=True, exist_ok=True)

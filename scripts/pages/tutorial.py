@@ -1,4 +1,4 @@
-"""Run the tutorial, docs/compare.md and README.md; write the output of their commands, and a figure, into them.
+"""Run the tutorial, docs/compare.md, docs/arena.md and README.md; write the output of their commands, and a figure, into them.
 
 A block of the language ``console`` is a command and its output; ``text`` after ``python`` is what the code printed; a
 ``yaml`` block with a name is a file of that name.
@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from budgetrun.cli import main
 
 TOP = Path(__file__).resolve().parents[2]
-PAGES = tuple(TOP / name for name in ("docs/tutorial.md", "docs/compare.md", "README.md"))
+PAGES = tuple(TOP / name for name in ("docs/tutorial.md", "docs/compare.md", "docs/arena.md", "README.md"))
 # What the start page shows, of the run that is shown there.
 FIGURE = "cancer_error.png"
 BLOCK = re.compile(r"^```(console|python|text|yaml)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -173,7 +173,7 @@ def test_a_size_that_holds_nothing_is_left_out_if_another_holds_something(tmp_pa
     path = config(tmp_path, algorithms=[{"name": "perceptron"}, sizes])
     code, out, err = run(capsys, "sweep", path, "--jobs", 1, "--results", tmp_path)
     assert code == 0, err
-    assert "noisy_gaussians: too little memory for rbp in 1.0 KB; left out" in out
+    assert "noisy_gaussians: too little memory for rbp in 1.0 KB; left out" in out + err
     assert {row["learner_memory"] for row in rows(tmp_path / "small") if row["label"] == "rbp"} == {"16000"}
     path = config(tmp_path, "none", algorithms=[sizes | {"learner_memory": ["1KB", "2KB"]}])
     code, _, err = run(capsys, "sweep", path, "--results", tmp_path)
