@@ -23,7 +23,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import write
-from budgetrun.base.problem import BINARY, REGRESSION
+from budgetrun.base.problem import BINARY, KEPT_BYTES, REGRESSION
 from budgetrun.config.problems import quoted
 
 MANIFEST, RUNS, SUMS = "manifest.json", "runs.csv", "runs.csv.sha256"
@@ -86,10 +86,11 @@ COLUMNS = (
     Column("setting", "json", "every", since="0.2"),
     Column("zero_scores", "count", "learner", since="0.3"),
     # Metrics that the config asks for, and, with F1 or kappa, the counts of each class (row) predicted as each other.
-    *(Column(name, "number", "some", since="0.3") for name in BINARY.metrics),
+    *(Column(name, "number", "some", since="0.3") for name in BINARY.metrics if name != KEPT_BYTES),
     *(Column(name, "json", "some", since="0.3") for name in BINARY.columns),
     *(Column(name, "number", "some", since="0.3") for name in REGRESSION.columns),
     Column("learner_memory", "count", "some", since="0.3"),
+    Column(KEPT_BYTES, "number", "some", since="0.3"),
 )
 
 

@@ -28,7 +28,7 @@ CONTRACT = (
     "label, budget_fraction, test_error, last_test_error, objective, lower_bound, gap, steps, unlearning_steps, "
     "epochs, compile_seconds, prefix_examples, prefix_mistakes, facts, setting, zero_scores, "
     "sliding_error, fading_error, f1, kappa, auc, brier, log_loss, prefix_log_loss, confusion, "
-    "mae, rmse, r2, prefix_rmse, learner_memory"
+    "mae, rmse, r2, prefix_rmse, learner_memory, kept_bytes"
 )
 CONFIG = {"name": "n", "seed": 0}
 
