@@ -3,15 +3,19 @@
 A property is a test function with hypothesis' ``@given`` and no number of examples of its own, in any
 ``tests/hostile/test_*.py``; `make test` tries each on the same few examples every time. One round here tries all of
 them on a few hundred fresh examples each. An example that takes more than a minute, or more than 4 GB, is a failure.
+With --record, the counts replace those of the same properties in results/fuzz.csv, which CONTRIBUTING.md sums up.
 
     python scripts/attack/fuzz.py --minutes 10 [-k readers] [--seed 7]
+    python scripts/attack/fuzz.py --examples 1000 --record  # until each property was tried on so many
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import faulthandler
 import functools
+import math
 import random
 import resource
 import sys
@@ -22,7 +26,9 @@ from typing import Any
 
 import pytest
 
-HOSTILE = Path(__file__).resolve().parents[2] / "tests" / "hostile"
+TOP = Path(__file__).resolve().parents[2]
+HOSTILE = TOP / "tests" / "hostile"
+TABLE = TOP / "results" / "fuzz.csv"
 _MOST_SECONDS = 60
 _MOST_BYTES = 4 * 2**30
 
@@ -30,9 +36,10 @@ _MOST_BYTES = 4 * 2**30
 class Rounds:
     """Counts the examples of each property, ends the process if one hangs, and the round when the time is over."""
 
-    def __init__(self, until: float) -> None:
-        self.until = until
+    def __init__(self, until: float, enough: int) -> None:
+        self.until, self.enough = until, enough
         self.examples: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
         self._property = ""
 
     def pytest_itemcollected(self, item: Any) -> None:
@@ -44,11 +51,18 @@ class Rounds:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Leave out tests that are not properties: they do not change from one round to the next."""
-        items[:] = [item for item in items if hasattr(item.obj, "hypothesis")]
+        items[:] = [item for item in items if hasattr(item.obj, "hypothesis") and not self._has_enough(item)]
+
+    def _has_enough(self, item: Any) -> bool:
+        return self.examples[name_of(item.nodeid)] >= self.enough
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Count a property that failed."""
+        self.failed[name_of(report.nodeid)] += report.failed
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """Stop the round when the time is over; the examples that follow are those of this property."""
-        self._property = item.nodeid.rpartition("/")[2]
+        self._property = name_of(item.nodeid)
         if time.monotonic() > self.until:
             item.session.shouldstop = "the time is over"
             pytest.skip("the time is over")
@@ -67,16 +81,50 @@ class Rounds:
         return watched
 
 
+def name_of(nodeid: str) -> str:
+    """Return the name of a property: its file and its function."""
+    return nodeid.rpartition("tests/hostile/")[2].partition("[")[0]
+
+
+def recorded(seed: int, rounds: Rounds) -> None:
+    """Write the counts of the properties that were tried into the table."""
+    known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
+    rows = {row["property"]: row for row in known}
+    for name, examples in rounds.examples.items():
+        counts = {"seed": seed, "examples": examples, "failed": rounds.failed[name]}
+        rows[name] = {"property": name} | {column: str(count) for column, count in counts.items()}
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["property", "seed", "examples", "failed"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for _, row in sorted(rows.items()))
+
+
+def summary() -> list[str]:
+    """Return the lines of CONTRIBUTING.md with the counts of each file of properties."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = []
+    for name in dict.fromkeys(row["property"].partition("::")[0] for row in rows):
+        of_file = [row for row in rows if row["property"].startswith(f"{name}::")]
+        sums = (sum(int(row[column]) for row in of_file) for column in ("examples", "failed"))
+        lines.append(f"| `{name}` | {len(of_file)} | " + " | ".join(f"{count:,}" for count in sums) + " |")
+    return lines
+
+
 def main() -> int:
     """Run rounds; return the exit code of pytest: 1 if a property fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=10.0)
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--minutes", type=float, default=10.0)
+    limits.add_argument("--examples", type=int, metavar="N", help="until each property was tried on N, however long")
     parser.add_argument("-k", default="", metavar="WORDS", help="the properties to try, as pytest's -k")
     parser.add_argument("--seed", type=int, help="of the first round; printed, so that a round can be repeated")
+    parser.add_argument("--record", action="store_true", help="write the counts into results/fuzz.csv")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, resource.RLIM_INFINITY))
-    rounds = Rounds(time.monotonic() + 60 * given.minutes)
-    seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
+    until = time.monotonic() + 60 * given.minutes if given.examples is None else math.inf
+    rounds = Rounds(until, given.examples or sys.maxsize)
+    seed = first = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     arguments = [str(HOSTILE), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", given.k]
     arguments += ["--hypothesis-profile=fuzz", "--show-capture=no", "--no-header", "-r", "fE"]
     code = 0
@@ -86,6 +134,11 @@ def main() -> int:
         if code == pytest.ExitCode.INTERRUPTED and time.monotonic() > rounds.until:
             code = 0
         seed += 1
+        if given.record:
+            recorded(first, rounds)
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED and rounds.examples:
+        # Each had enough.
+        code = 0
     for name, n in sorted(rounds.examples.items()):
         print(f"{n:>10,}  {name}")
     print(f"{sum(rounds.examples.values()):>10,}  examples in all; " + ("a property failed" if code else "no failure"))

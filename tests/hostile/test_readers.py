@@ -117,6 +117,16 @@ def test_the_limit_is_that_of_the_block_or_the_environment(monkeypatch):
     assert refused(limits.limit) == ("$BUDGETRUN_MEMORY: 'much' is not a size; give a number with K, M or G, like 8G")
 
 
+def test_many_columns_are_counted_before_they_are_read(tmp_path, monkeypatch):
+    """Reading 60 rows of 100,000 columns takes 1.3 GB, most of it in pyarrow."""
+    monkeypatch.setenv("BUDGETRUN_MEMORY", "1.5G")
+    path = tmp_path / "t.csv"
+    path.write_text(("1,2," * 50_000 + "x\n") * 2)
+    told, peak = peak_of(open_table, path)
+    assert "a table of 100,001 columns would need 1.6 GB of memory, and the limit is 1.5 GB" in told
+    assert peak < 100e6
+
+
 # Archives of numpy
 
 
