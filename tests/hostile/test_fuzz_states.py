@@ -105,6 +105,32 @@ def test_an_edited_stream_continues_or_is_refused_in_a_sentence(tmp_path):
     assert refused
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("policy", ["square_root", "random"])
+def test_an_edited_fleet_is_used_or_refused_in_a_sentence(tmp_path, policy, shared):
+    y = np.where(X[:, 0] > 0, 1, -1)
+    fleet, keys = budgetrun.Fleet(5000, policy=policy, shared_rows=shared), [f"k{i % 5}" for i in range(len(X))]
+    given = (keys[:5], X, np.outer(y, [1, -1, 1, 1, -1])) if shared else (keys, X, y)
+    fleet.partial_fit(*given)
+    fleet.save(tmp_path / "model")
+    rng, path, refused = np.random.default_rng(shared), tmp_path / "edited", 0
+    for _ in range(200 if EXHAUSTIVE else 20):
+        edited(rng, tmp_path / "model", path)
+        try:
+            found = budgetrun.load(path)
+        except InputError as error:
+            refused += 1
+            one_sentence(error, most=1000)
+            continue
+        try:
+            assert np.isfinite(found.partial_fit(*given)).all()
+            assert np.isfinite(found.predict(keys, X)).all()
+            found.export(keys[0])
+        except ValueError as error:
+            one_sentence(error, most=1000)
+    assert refused
+
+
 def test_labels_are_written_without_control_characters_and_formulas(tmp_path):
     labels = np.where(WORDS == "yes", "=1+1", "\x1b[31mno\x9b")
     FRAME.assign(y=labels).to_csv(tmp_path / "rows.csv", index=False)
