@@ -63,6 +63,14 @@ def test_every_test_exists(page):
         assert f"def {name}(" in tests, name
 
 
+def test_each_promise_of_run_names_its_test():
+    text = PAGES[1].read_text(encoding="utf-8")
+    for section in ("`budgetrun run`", "Saved models", "Models in Python", "Data files"):
+        promises = text.partition(f"## {section}\n")[2].partition("\n## ")[0].split("\n- ")[1:]
+        assert promises
+        assert [one for one in promises if not re.search(r"`(test_\w+|tests/[\w/]+\.py)`", one)] == []
+
+
 def test_pytest_is_called_with_paths_that_exist():
     assert COMMANDS
     for command in COMMANDS:

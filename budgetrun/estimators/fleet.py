@@ -383,7 +383,7 @@ class Fleet:
         self._numbers, self._free, self._calls = dict(zip(keys, order, strict=True)), state["_free"].tolist(), None
 
     def check(self) -> None:
-        """Refuse the keys of a file that are learners elsewhere, and attributes that a fleet has not, or of other types."""
+        """Refuse what no fleet has and a file may say: other attributes or types, keys that are learners elsewhere."""
         names = ("floor", "policy", "greedy", "shared_rows", "dtype")
         made = Fleet(self.memory, **{name: getattr(self, name) for name in names}, **self._of_kernel)
         made._memory = self._memory
