@@ -3,7 +3,8 @@
 A property is a test function with hypothesis' ``@given`` and no number of examples of its own, in any
 ``tests/hostile/test_*.py``; `make test` tries each on the same few examples every time. One round here tries all of
 them on a few hundred fresh examples each. An example that takes more than a minute, or more than 4 GB, is a failure.
-With --record, the counts replace those of the same properties in results/fuzz.csv, which CONTRIBUTING.md sums up.
+With --record, the counts of each property become a row of results/fuzz.csv, which CONTRIBUTING.md sums up; with
+--examples, those that are in the table count.
 
     python scripts/attack/fuzz.py --minutes 10 [-k readers] [--seed 7]
     python scripts/attack/fuzz.py --examples 1000 --record  # until each property was tried on so many
@@ -16,6 +17,7 @@ import csv
 import faulthandler
 import functools
 import math
+import os
 import random
 import resource
 import sys
@@ -30,6 +32,8 @@ TOP = Path(__file__).resolve().parents[2]
 HOSTILE = TOP / "tests" / "hostile"
 TABLE = TOP / "results" / "fuzz.csv"
 _MOST_SECONDS = 60
+# pytest takes the other one.
+_STDERR = os.fdopen(os.dup(2), "w")
 _MOST_BYTES = 4 * 2**30
 
 
@@ -40,6 +44,8 @@ class Rounds:
         self.until, self.enough = until, enough
         self.examples: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
+        # Those of other seeds in the table, if they count.
+        self.before: Counter[str] = Counter()
         self._property = ""
 
     def pytest_itemcollected(self, item: Any) -> None:
@@ -54,7 +60,8 @@ class Rounds:
         items[:] = [item for item in items if hasattr(item.obj, "hypothesis") and not self._has_enough(item)]
 
     def _has_enough(self, item: Any) -> bool:
-        return self.examples[name_of(item.nodeid)] >= self.enough
+        name = name_of(item.nodeid)
+        return self.examples[name] + self.before[name] >= self.enough
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count a property that failed."""
@@ -71,7 +78,7 @@ class Rounds:
         @functools.wraps(test)
         def watched(*args: Any, **kwargs: Any) -> Any:
             self.examples[self._property] += 1
-            faulthandler.dump_traceback_later(_MOST_SECONDS, exit=True, file=sys.__stderr__)
+            faulthandler.dump_traceback_later(_MOST_SECONDS, exit=True, file=_STDERR)
             try:
                 return test(*args, **kwargs)
             finally:
@@ -89,10 +96,10 @@ def name_of(nodeid: str) -> str:
 def recorded(seed: int, rounds: Rounds) -> None:
     """Write the counts of the properties that were tried into the table."""
     known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
-    rows = {row["property"]: row for row in known}
+    rows = {(row["property"], row["seed"]): row for row in known}
     for name, examples in rounds.examples.items():
         counts = {"seed": seed, "examples": examples, "failed": rounds.failed[name]}
-        rows[name] = {"property": name} | {column: str(count) for column, count in counts.items()}
+        rows[name, str(seed)] = {"property": name} | {column: str(count) for column, count in counts.items()}
     with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["property", "seed", "examples", "failed"], lineterminator="\n")
         writer.writeheader()
@@ -106,8 +113,9 @@ def summary() -> list[str]:
     lines = []
     for name in dict.fromkeys(row["property"].partition("::")[0] for row in rows):
         of_file = [row for row in rows if row["property"].startswith(f"{name}::")]
+        properties = {row["property"] for row in of_file}
         sums = (sum(int(row[column]) for row in of_file) for column in ("examples", "failed"))
-        lines.append(f"| `{name}` | {len(of_file)} | " + " | ".join(f"{count:,}" for count in sums) + " |")
+        lines.append(f"| `{name}` | {len(properties)} | " + " | ".join(f"{count:,}" for count in sums) + " |")
     return lines
 
 
@@ -127,6 +135,9 @@ def main() -> int:
     seed = first = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     arguments = [str(HOSTILE), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", given.k]
     arguments += ["--hypothesis-profile=fuzz", "--show-capture=no", "--no-header", "-r", "fE"]
+    if given.record and TABLE.is_file():
+        for row in csv.DictReader(TABLE.open(newline="")):
+            rounds.before[row["property"]] += int(row["examples"]) * (row["seed"] != str(first))
     code = 0
     while code == 0 and time.monotonic() < rounds.until:
         print(f"seed {seed}", flush=True)
