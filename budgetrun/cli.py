@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -252,6 +253,8 @@ def compare(given: tuple[str, ...], outputs: tuple[Path, ...], **options: Any) -
 
     if len(given) < 2:
         raise InputError("compare: give at least two results folders, or labels in them: FOLDER:LABEL")
+    if math.isnan(options["tolerance"] or 0.0):
+        raise InputError("--tolerance nan: must be a number of at least 0")
     if bad := next((path for path in outputs if path.suffix not in (".html", ".json")), None):
         raise InputError(f"--output {bad}: must end in .html or .json")
     if (name := options["quantity"]) is not None and name not in QUANTITIES:

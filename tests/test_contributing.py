@@ -1,8 +1,9 @@
 """CONTRIBUTING.md and SECURITY.md name files, tests and commands that exist; the map and the counts are current."""
 
 import ast
+import os
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -63,6 +64,14 @@ def test_every_test_exists(page):
         assert f"def {name}(" in tests, name
 
 
+def test_each_promise_of_run_names_its_test():
+    text = PAGES[1].read_text(encoding="utf-8")
+    for section in ("`budgetrun run`", "Saved models", "Models in Python", "Data files"):
+        promises = text.partition(f"## {section}\n")[2].partition("\n## ")[0].split("\n- ")[1:]
+        assert promises
+        assert [one for one in promises if not re.search(r"`(test_\w+|tests/[\w/]+\.py)`", one)] == []
+
+
 def test_pytest_is_called_with_paths_that_exist():
     assert COMMANDS
     for command in COMMANDS:
@@ -71,11 +80,15 @@ def test_pytest_is_called_with_paths_that_exist():
 
 
 @pytest.mark.parametrize("command", sorted({c.split()[1] for c in COMMANDS if c.startswith("python ")}))
-def test_every_script_starts(command):
+def test_every_script_starts(command, monkeypatch, capsys):
     """A script says how it is used, before it does anything."""
-    found = subprocess.run([sys.executable, TOP / command, "--help"], capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    assert "usage" in found.stdout.lower()
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setattr(sys, "argv", [command, "--help"])
+    monkeypatch.syspath_prepend((TOP / command).parent)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(TOP / command), run_name="__main__")
+    assert ended.value.code == 0
+    assert "usage" in capsys.readouterr().out.lower()
 
 
 def test_walks_reach_their_ends():

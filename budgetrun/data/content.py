@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError, one_line, printable
 
 
 def _xz() -> lzma.LZMADecompressor:
@@ -483,5 +483,5 @@ def clipped(token: str, most: int = 40) -> str:
 
 def listed(labels: Sequence[Any]) -> str:
     """Return labels for a message, at most 20 of them."""
-    shown = " ".join(clipped(str(label), 20) for label in labels[:20])
+    shown = " ".join(clipped(one_line(str(label)), 20) for label in labels[:20])
     return shown + (" ..." if len(labels) > 20 else "")

@@ -383,7 +383,14 @@ class Fleet:
         self._numbers, self._free, self._calls = dict(zip(keys, order, strict=True)), state["_free"].tolist(), None
 
     def check(self) -> None:
-        """Refuse the keys of a file that are learners elsewhere."""
+        """Refuse what no fleet has and a file may say: other attributes or types, keys that are learners elsewhere."""
+        names = ("floor", "policy", "greedy", "shared_rows", "dtype")
+        made = Fleet(self.memory, **{name: getattr(self, name) for name in names}, **self._of_kernel)
+        made._memory = self._memory
+        found, wanted = ({name: type(value) for name, value in vars(one).items()} for one in (self, made))
+        kernels = self._kernel, self._kernel if self._memory is None else self._memory.kernel
+        if found != wanted or any(vars(kernel) != vars(made._kernel) for kernel in kernels):
+            raise ValueError("its parts are not those of a fleet")
         most = 0 if self._memory is None else len(self._memory.prices)
         if not all(0 <= number < most for number in (*self._numbers.values(), *self._free)):
             raise ValueError("it names learners that are not there")

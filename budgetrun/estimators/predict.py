@@ -4,8 +4,8 @@ import csv
 import math
 import sys
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +60,17 @@ def predict_stream(
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
         # A stream that `budgetrun run` has played.
-        with using(path):
+        with _using(path):
             model, encoding = saved.best(), saved.encoding
     else:
         model, encoding = checked(saved, path), meta.get("encoding")
     if not (hasattr(model, "classes_") or hasattr(model, "n_features_in_")):
         raise InputError(f"{path}: this {type(model).__name__} has not been fitted")
-    with using(path):
+    with _using(path):
         # The classes; none for numbers.
         known = getattr(model, "classes_", np.empty(0)).tolist()
         table = _opened(model, encoding, source, label, missing, None if known else [])
-    far = _Far(getattr(model, "typical", None), table.features)
+        far = _Far(getattr(model, "typical", None), table.features)
     names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
     n_rows = mistakes = unknown = 0
     squared = absolute = 0.0
@@ -80,8 +80,8 @@ def predict_stream(
         out.writerow(["row", *(["label"] if labelled else []), "prediction", *map(_text, names)])
         for chunk in table.chunks():
             y = chunk.y
-            far.add(chunk.X)
-            with warnings.catch_warnings(), using(path):
+            with warnings.catch_warnings(), _using(path):
+                far.add(chunk.X)
                 # The columns have been compared by name already.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
                 scores = model.decision_function(chunk.X) if known else model.predict(chunk.X)
@@ -109,6 +109,16 @@ def predict_stream(
         counts = f"; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}"
     counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
     return f"{n_rows:,} rows{counts}" + (f"; {model.told}" if hasattr(model, "told") else "")
+
+
+@contextmanager
+def _using(path: str | Path) -> Iterator[None]:
+    """As `using`, and a lack of memory is a sentence, too: edited numbers may ask for any amount."""
+    try:
+        with using(path):
+            yield
+    except MemoryError as error:
+        raise InputError(f"{path}: predicting needs more memory than there is ({one_line(str(error))})") from error
 
 
 class _Far:

@@ -157,6 +157,15 @@ class SharedMemory(Compilable):
             numbers += [(links[:, ROW], max(places - 1, 0)), (np.abs(self.holders), len(self.cells))]
         if any(found.size and (found.min() < 0 or found.max() > most) for found, most in numbers):
             raise ValueError("it names entries that are not there")
+        held, rows = int(ints[:, SIZE].sum()), int((self.holders[:places] > 0).sum()) if self.shares else 0
+        n_bytes = held * self.entry_bytes + (rows if self.shares else held) * self.row_bytes
+        free, slot = set(), int(counts[FREE_SLOT])
+        while slot and slot not in free:
+            free.add(slot)
+            slot = int(links[slot - 1, AFTER])
+        right = (n_bytes, held, slots - held), slot, counts[LIMIT] <= self.most[0]
+        if right != ((counts[BYTES], counts[ENTRIES], len(free)), 0, True):
+            raise ValueError("its counts are not those of its entries")
         if not self.policy.fits(self):
             raise ValueError("it names learners that are not there")
 

@@ -3,15 +3,21 @@
 A property is a test function with hypothesis' ``@given`` and no number of examples of its own, in any
 ``tests/hostile/test_*.py``; `make test` tries each on the same few examples every time. One round here tries all of
 them on a few hundred fresh examples each. An example that takes more than a minute, or more than 4 GB, is a failure.
+With --record, the counts of each property become a row of results/fuzz.csv, which CONTRIBUTING.md sums up; with
+--examples, those that are in the table count.
 
     python scripts/attack/fuzz.py --minutes 10 [-k readers] [--seed 7]
+    python scripts/attack/fuzz.py --examples 1000 --record  # until each property was tried on so many
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import faulthandler
 import functools
+import math
+import os
 import random
 import resource
 import sys
@@ -22,17 +28,24 @@ from typing import Any
 
 import pytest
 
-HOSTILE = Path(__file__).resolve().parents[2] / "tests" / "hostile"
+TOP = Path(__file__).resolve().parents[2]
+HOSTILE = TOP / "tests" / "hostile"
+TABLE = TOP / "results" / "fuzz.csv"
 _MOST_SECONDS = 60
+# pytest takes the other one.
+_STDERR = os.fdopen(os.dup(2), "w")
 _MOST_BYTES = 4 * 2**30
 
 
 class Rounds:
     """Counts the examples of each property, ends the process if one hangs, and the round when the time is over."""
 
-    def __init__(self, until: float) -> None:
-        self.until = until
+    def __init__(self, until: float, enough: int) -> None:
+        self.until, self.enough = until, enough
         self.examples: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        # Those of other seeds in the table, if they count.
+        self.before: Counter[str] = Counter()
         self._property = ""
 
     def pytest_itemcollected(self, item: Any) -> None:
@@ -44,11 +57,19 @@ class Rounds:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Leave out tests that are not properties: they do not change from one round to the next."""
-        items[:] = [item for item in items if hasattr(item.obj, "hypothesis")]
+        items[:] = [item for item in items if hasattr(item.obj, "hypothesis") and not self._has_enough(item)]
+
+    def _has_enough(self, item: Any) -> bool:
+        name = name_of(item.nodeid)
+        return self.examples[name] + self.before[name] >= self.enough
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Count a property that failed."""
+        self.failed[name_of(report.nodeid)] += report.failed
 
     def pytest_runtest_setup(self, item: Any) -> None:
         """Stop the round when the time is over; the examples that follow are those of this property."""
-        self._property = item.nodeid.rpartition("/")[2]
+        self._property = name_of(item.nodeid)
         if time.monotonic() > self.until:
             item.session.shouldstop = "the time is over"
             pytest.skip("the time is over")
@@ -57,7 +78,7 @@ class Rounds:
         @functools.wraps(test)
         def watched(*args: Any, **kwargs: Any) -> Any:
             self.examples[self._property] += 1
-            faulthandler.dump_traceback_later(_MOST_SECONDS, exit=True, file=sys.__stderr__)
+            faulthandler.dump_traceback_later(_MOST_SECONDS, exit=True, file=_STDERR)
             try:
                 return test(*args, **kwargs)
             finally:
@@ -67,18 +88,56 @@ class Rounds:
         return watched
 
 
+def name_of(nodeid: str) -> str:
+    """Return the name of a property: its file and its function."""
+    return nodeid.rpartition("tests/hostile/")[2].partition("[")[0]
+
+
+def recorded(seed: int, rounds: Rounds) -> None:
+    """Write the counts of the properties that were tried into the table."""
+    known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
+    rows = {(row["property"], row["seed"]): row for row in known}
+    for name, examples in rounds.examples.items():
+        counts = {"seed": seed, "examples": examples, "failed": rounds.failed[name]}
+        rows[name, str(seed)] = {"property": name} | {column: str(count) for column, count in counts.items()}
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["property", "seed", "examples", "failed"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row for _, row in sorted(rows.items()))
+
+
+def summary() -> list[str]:
+    """Return the lines of CONTRIBUTING.md with the counts of each file of properties."""
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = []
+    for name in dict.fromkeys(row["property"].partition("::")[0] for row in rows):
+        of_file = [row for row in rows if row["property"].startswith(f"{name}::")]
+        properties = {row["property"] for row in of_file}
+        sums = (sum(int(row[column]) for row in of_file) for column in ("examples", "failed"))
+        lines.append(f"| `{name}` | {len(properties)} | " + " | ".join(f"{count:,}" for count in sums) + " |")
+    return lines
+
+
 def main() -> int:
     """Run rounds; return the exit code of pytest: 1 if a property fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=10.0)
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument("--minutes", type=float, default=10.0)
+    limits.add_argument("--examples", type=int, metavar="N", help="until each property was tried on N, however long")
     parser.add_argument("-k", default="", metavar="WORDS", help="the properties to try, as pytest's -k")
     parser.add_argument("--seed", type=int, help="of the first round; printed, so that a round can be repeated")
+    parser.add_argument("--record", action="store_true", help="write the counts into results/fuzz.csv")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, resource.RLIM_INFINITY))
-    rounds = Rounds(time.monotonic() + 60 * given.minutes)
-    seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
+    until = time.monotonic() + 60 * given.minutes if given.examples is None else math.inf
+    rounds = Rounds(until, given.examples or sys.maxsize)
+    seed = first = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     arguments = [str(HOSTILE), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", given.k]
     arguments += ["--hypothesis-profile=fuzz", "--show-capture=no", "--no-header", "-r", "fE"]
+    if given.record and TABLE.is_file():
+        for row in csv.DictReader(TABLE.open(newline="")):
+            rounds.before[row["property"]] += int(row["examples"]) * (row["seed"] != str(first))
     code = 0
     while code == 0 and time.monotonic() < rounds.until:
         print(f"seed {seed}", flush=True)
@@ -86,6 +145,11 @@ def main() -> int:
         if code == pytest.ExitCode.INTERRUPTED and time.monotonic() > rounds.until:
             code = 0
         seed += 1
+        if given.record:
+            recorded(first, rounds)
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED and rounds.examples:
+        # Each had enough.
+        code = 0
     for name, n in sorted(rounds.examples.items()):
         print(f"{n:>10,}  {name}")
     print(f"{sum(rounds.examples.values()):>10,}  examples in all; " + ("a property failed" if code else "no failure"))

@@ -20,3 +20,14 @@ def test_what_is_not_a_size():
         with pytest.raises(ValueError, match=f"^'{text}' is not a size; give a number with K, M or G, like 8G$"):
             limits.parse_bytes(text)
     assert [limits.parse_bytes(text) for text in ("1.5k", "2 MB", "8GiB", "1T")] == [1.5e3, 2e6, 8e9, 1e12]
+
+
+def test_the_innermost_limit_counts_and_ends_with_its_block(monkeypatch):
+    monkeypatch.delenv(limits.ENVIRONMENT, raising=False)
+    assert (limits.limit(), limits.limit(5.0)) == (limits.parse_bytes(limits.DEFAULT), 5.0)
+    monkeypatch.setenv(limits.ENVIRONMENT, "3G")
+    with limits.memory(1e6):
+        with limits.memory(None):
+            assert limits.limit(5.0) == 1e6
+        assert limits.limit() == 1e6
+    assert limits.limit() == limits.limit(5.0) == 3e9

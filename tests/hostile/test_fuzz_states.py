@@ -1,13 +1,17 @@
 """Saved models whose numbers and texts were edited: they are used, or one sentence names the file."""
 
+import functools
 import io
 import json
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from cases import EXHAUSTIVE
+from hypothesis import given
+from hypothesis import strategies as st
 from sentences import one_sentence
 
 import budgetrun
@@ -33,6 +37,7 @@ MODELS = {
     "embedded": lambda: budgetrun.PROSNKONS(),
     "framed": lambda: budgetrun.AONSOGS(),
 }
+SEEDS = st.integers(0, 2**32 - 1)
 VALUES = (-1, 0, 1, 3, 10**3, 10**9, 2**63, -(2**40), 1.5, "x", "float64", "\x1b[31m", "", None, [], {}, True)
 
 
@@ -71,37 +76,91 @@ def leaves(value):
             yield value, key
 
 
+@functools.cache
+def saved(name):
+    """Return what a model of this name writes; ``POLICY shared`` and ``POLICY own`` are fleets."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = MODELS[name]().fit(FRAME, WORDS) if name in MODELS else trained(*name.split())
+        model.save(Path(folder) / "model")
+        return (Path(folder) / "model").read_bytes()
+
+
+def trained(policy, rows):
+    fleet = budgetrun.Fleet(5000, policy=policy, shared_rows=rows == "shared")
+    fleet.partial_fit(*examples(rows))
+    return fleet
+
+
+def examples(rows):
+    """Return keys, rows and labels for a fleet."""
+    y, keys = np.where(X[:, 0] > 0, 1, -1), [f"k{i % 5}" for i in range(len(X))]
+    return (keys[:5], X, np.outer(y, [1, -1, 1, 1, -1])) if rows == "shared" else (keys, X, y)
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_an_edited_model_predicts_or_is_refused_in_a_sentence(tmp_path, name):
-    FRAME.assign(y=WORDS).to_csv(tmp_path / "rows.csv", index=False)
-    MODELS[name]().fit(FRAME, WORDS).save(tmp_path / "model")
-    rng, path, refused = np.random.default_rng(len(name)), tmp_path / "edited", 0
-    for _ in range(200 if EXHAUSTIVE else 20):
-        edited(rng, tmp_path / "model", path)
-        try:
-            predict_stream(path, str(tmp_path / "rows.csv"), label="y", output=tmp_path / "out.csv")
-        except InputError as error:
-            refused += 1
-            one_sentence(error, most=1000)
-    assert refused
+@given(seed=SEEDS)
+def test_an_edited_model_predicts_or_is_refused_in_a_sentence(name, seed, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp()
+    FRAME.assign(y=WORDS).to_csv(folder / "rows.csv", index=False)
+    edited(np.random.default_rng(seed), io.BytesIO(saved(name)), folder / "edited")
+    try:
+        predict_stream(folder / "edited", str(folder / "rows.csv"), label="y", output=folder / "out.csv")
+    except InputError as error:
+        one_sentence(error, most=1000 + len(str(folder)))
 
 
-def test_an_edited_stream_continues_or_is_refused_in_a_sentence(tmp_path):
-    FRAME.assign(y=WORDS).to_csv(tmp_path / "rows.csv", index=False)
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory):
+    """The request of a stream that has been played, and its state before the results were written."""
+    folder = tmp_path_factory.mktemp("stream")
+    FRAME.assign(y=WORDS).to_csv(folder / "rows.csv", index=False)
     given = {"algorithms": ("rbp",), "budgets": (20,), "gamma": ("1",), "seeds": 1, "name": "one"}
-    request = Request(str(tmp_path / "rows.csv"), label="y", results=tmp_path, **given)
+    request = Request(str(folder / "rows.csv"), label="y", results=folder, **given)
     assert run(request, lambda folder: None) == 0
     state, _ = load_state(request.folder / STATE)
     state.ended = False
-    save_state(tmp_path / "before", state)
-    rng, refused = np.random.default_rng(0), 0
-    for _ in range(200 if EXHAUSTIVE else 20):
-        edited(rng, tmp_path / "before", request.folder / STATE)
+    save_state(folder / "before", state)
+    return request, folder / "before"
+
+
+@given(seed=SEEDS)
+def test_an_edited_stream_continues_or_is_refused_in_a_sentence(stream, seed):
+    request, before = stream
+    edited(np.random.default_rng(seed), before, request.folder / STATE)
+    try:
+        run(request, lambda folder: None)
+    except InputError as error:
+        one_sentence(error, most=1000 + len(str(before)))
+
+
+@pytest.mark.parametrize("rows", ["own", "shared"])
+@pytest.mark.parametrize("policy", ["square_root", "random"])
+@given(seed=SEEDS)
+def test_an_edited_fleet_is_used_or_refused_in_a_sentence(policy, rows, seed, tmp_path_factory):
+    path, given = tmp_path_factory.getbasetemp() / "edited", examples(rows)
+    edited(np.random.default_rng(seed), io.BytesIO(saved(f"{policy} {rows}")), path)
+    try:
+        found = budgetrun.load(path)
+    except InputError as error:
+        one_sentence(error, most=1000 + len(str(path)))
+        return
+    try:
+        assert np.isfinite(found.partial_fit(*given)).all()
+        assert np.isfinite(found.predict([given[0][0]] * 9, X[:9])).all()
+        found.export(given[0][0])
+    except ValueError as error:
+        one_sentence(error, most=1000)
+
+
+@pytest.mark.parametrize("name", [*MODELS, "random own"])
+def test_some_edits_are_refused(name, tmp_path):
+    refused = 0
+    for seed in range(6):
+        edited(np.random.default_rng(seed), io.BytesIO(saved(name)), tmp_path / "edited")
         try:
-            run(request, lambda folder: None)
-        except InputError as error:
+            budgetrun.load(tmp_path / "edited")
+        except InputError:
             refused += 1
-            one_sentence(error, most=1000)
     assert refused
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from cases import paired
 from data import made_files
 from pyarrow import csv, feather, parquet
 from sentences import one_sentence
@@ -372,10 +373,11 @@ def test_a_line_of_64_megabytes_is_refused_early(tmp_path, name):
 
 
 def test_more_columns_than_the_memory_holds_are_refused(tmp_path):
-    (tmp_path / "s.csv").write_bytes(b"1," * 3_000_000 + b"1\n")
+    """Reading 60 rows of 100,000 columns takes 1.3 GB, most of it in pyarrow."""
+    (tmp_path / "s.csv").write_bytes(b"1," * 500_000 + b"1\n")
     told, peak = peak_of(open_table, tmp_path / "s.csv")
-    assert "s.csv: a table of 3,000,001 columns would need 12.3 GB of memory, and the limit is 8.0 GB; " in told
-    assert peak < 5e8
+    assert "s.csv: a table of 500,001 columns would need 8.2 GB of memory, and the limit is 8.0 GB; " in told
+    assert peak < 1e8
 
 
 def test_a_header_that_fills_the_first_megabyte_has_rows_below_it(tmp_path, monkeypatch):
@@ -404,8 +406,9 @@ except InputError as error:
 """
 
 
-@pytest.mark.parametrize("name", ["s.npy", "s.feather", "s.parquet", "s.csv"])
-@pytest.mark.parametrize("when", ["before", "while"])
+@pytest.mark.parametrize(
+    ("name", "when"), [*paired(["s.npy", "s.feather", "s.parquet", "s.csv"], ["before", "while"]), ("s.npy", "while")]
+)
 def test_a_file_that_is_cut_never_ends_the_process(tmp_path, name, when):
     path, X = tmp_path / name, np.random.default_rng(0).random((400_000, 4))
     frame = pa.table({"label": X[:, 0], "a": X[:, 1], "b": X[:, 2]})
@@ -423,7 +426,8 @@ def test_a_file_that_is_cut_never_ends_the_process(tmp_path, name, when):
 def test_the_folder_of_a_file_of_any_name_is_short_and_not_hidden(tmp_path, capsys, stem, folder):
     path = tmp_path / f"{stem}.csv"
     path.write_text("y,a\n" + "".join(f"{i % 2},{i % 7}\n" for i in range(60)))
-    assert run(capsys, "run", path, "--label", "y", "--results", tmp_path / "results")[0] == 0
+    options = ["--algorithm", "rbp", "--budget", "5", "--gamma", "1", "--seeds", "1"]
+    assert run(capsys, "run", path, "--label", "y", "--results", tmp_path / "results", *options)[0] == 0
     found = [one.name for one in (tmp_path / "results").iterdir()]
     assert len(found) == 1
     assert found[0].startswith(folder)

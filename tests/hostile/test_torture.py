@@ -1,7 +1,10 @@
 """A few of the attacks of ``make torture``: kills at random moments lose, double or change no run."""
 
+import csv
+import re
 from pathlib import Path
 
+import fuzz
 import pytest
 import torture
 from cases import EXHAUSTIVE
@@ -19,3 +22,19 @@ def test_the_counts_of_contributing_are_those_of_the_last_attacks():
     text = (Path(torture.TOP) / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert len(torture.summary()) == 4
     assert all(f"\n  {line}\n" in text for line in torture.summary())
+
+
+def test_each_property_was_tried_on_fresh_examples_and_none_failed():
+    text = (Path(torture.TOP) / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert all(f"\n{line}\n" in text for line in fuzz.summary())
+    with fuzz.TABLE.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    properties = {
+        f"{path.name}::{name}"
+        for path in Path(__file__).parent.glob("test_fuzz_*.py")
+        for name in re.findall(
+            r"^@given\(.*?^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        )
+    }
+    assert {row["property"] for row in rows} == properties
+    assert {row["failed"] for row in rows} == {"0"}

@@ -13,7 +13,7 @@ from cases import all_cases, firsts, paired, tied_stream
 from budgetrun import config as config_module
 from budgetrun import kernels
 from budgetrun.base.errors import InputError
-from budgetrun.base.problem import FADING, WINDOW
+from budgetrun.base.problem import BINARY, FADING, WINDOW
 from budgetrun.config.quantities import METRICS
 from budgetrun.engine import Group
 from budgetrun.learners import find
@@ -208,3 +208,8 @@ def test_the_documentation_says_the_constants():
     assert f"in the last {WINDOW:,} rounds" in text
     assert f"counts {FADING} times as much as the next" in text
     assert f"at least {np.finfo(float).eps:.1e}" in text
+
+
+def test_a_score_of_zero_predicts_the_second_class():
+    assert BINARY.predict(np.array([-0.5, 0.0, 2.0])).tolist() == [0, 1, 1]
+    assert [BINARY.predict(score) for score in (-0.5, 0.0, 2.0)] == [0, 1, 1]

@@ -336,8 +336,8 @@ def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
 
 
 def check_width(n_columns: int, where: str) -> None:
-    """Raise an InputError if the samples and the kinds of all columns, of text, do not fit."""
-    limits.check(4096 * n_columns, where, f"a table of {n_columns:,} columns")
+    """Raise an InputError if the samples and the kinds of all columns, of text, and what pyarrow needs, do not fit."""
+    limits.check(16384 * n_columns, where, f"a table of {n_columns:,} columns")
 
 
 def check_lengths(n_rows: int, y: Any, where: str) -> None:

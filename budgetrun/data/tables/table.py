@@ -241,12 +241,14 @@ class Table:
     def texts(self, name: str) -> Iterator[str]:
         """Return the text of a column in all rows, empty where it is missing.
 
-        Raises InputError: there is no such column, or rows are vectors.
+        Raises InputError: there is no such column, its values are not text or numbers, or rows are vectors.
         """
         if isinstance(self._reader, Vectors):
             raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
-        wanted = {find_column(self.columns, name, self.where, "by").position: True}
-        return self._texts(wanted)
+        column = find_column(self.columns, name, self.where, "by")
+        if column.kind == "nested":
+            raise InputError(self._refusal(column))
+        return self._texts({column.position: True})
 
     def _texts(self, wanted: dict[int, bool]) -> Iterator[str]:
         for batch in filter(None, self._reader.batches(wanted)):
@@ -383,11 +385,14 @@ class Table:
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
-        told = [f"{self.where}: {c}: {c.why}; {REFUSED[c.kind]}" for c in self.columns if c.kind in REFUSED]
+        told = [self._refusal(c) for c in self.columns if c.kind in REFUSED]
         usable = isinstance(self._reader, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
         if not told and not usable:
             told = [f"{self.where}: only one column; a row is a label and at least one feature"]
         return told
+
+    def _refusal(self, column: Column) -> str:
+        return f"{self.where}: {column}: {column.why}; {REFUSED[column.kind]}"
 
     def scan(self) -> Scan:
         """Read everything, and return all faults with their counts."""

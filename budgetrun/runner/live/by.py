@@ -13,8 +13,10 @@ import pandas as pd
 
 from budgetrun.base.errors import InputError, counted, one_line, say
 from budgetrun.base.files import make_folder, write
+from budgetrun.base.grid import cell
 from budgetrun.base.limits import parse_bytes
 from budgetrun.base.problem import BINARY
+from budgetrun.config.problems import FileName, ValueType
 from budgetrun.data.tables import open_table
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Kernel
@@ -22,6 +24,7 @@ from budgetrun.learners import find
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
+from budgetrun.results.store.write import move_aside
 from budgetrun.runner.live.kept import scaler
 from budgetrun.runner.live.request import FIRST, Request, choices
 from budgetrun.runner.progress import RowsProgress
@@ -34,6 +37,16 @@ _MOST = 1000
 # Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered.
 _STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
+# Options that choose among learners, by the name of their argument.
+_OF_LEARNERS = {
+    "algorithms": "--algorithm",
+    "budgets": "--budget",
+    "select": "--select",
+    "quick": "--quick",
+    "seeds": "--seeds",
+    "metrics": "--metrics",
+    "shuffle": "--shuffle",
+}
 
 
 def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) -> int:
@@ -43,14 +56,24 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
 
     Raises InputError: the request or the stream cannot be used.
     """
-    if request.algorithms or request.select or request.quick or request.shuffle is not None:
-        raise InputError("--by: each key has a Forgetron; remove --algorithm, --select, --quick and --shuffle")
+    usual = Request(request.source)
+    given = [option for name, option in _OF_LEARNERS.items() if getattr(request, name) != getattr(usual, name)]
+    if given or len(request.gamma) > 1:
+        raise InputError(f"--by: each key has a Forgetron; remove {', '.join(given) or 'all but one value of --gamma'}")
     if request.from_pipe:
         raise InputError("--by: needs a file, whose columns are read side by side; got standard input")
+    for problem in ValueType(FileName).check(request.title)[1].values():
+        raise InputError(f"--name {one_line(request.title)}: {problem}")
     try:
         limit = int(parse_bytes(memory))
+        fleet(limit)
     except ValueError as error:
         raise InputError(f"--memory-for-all: {error}") from None
+    folder = request.results / f"{request.title}-by"
+    if request.force:
+        move_aside(folder)
+    elif folder.exists():
+        raise InputError(f"{folder}: exists; take another --name, or move it aside with --force")
     keys = open_table(request.source, label=request.label, missing=request.missing).texts(by)
     table = open_table(request.source, label=request.label, missing=request.missing, index=[by])
     chunks = table.chunks()
@@ -64,11 +87,13 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     played = _Played(fleet(limit, gamma=float(gamma)), Gaussian(gamma=float(gamma)), first.X.shape[1])
     scaled, progress = scaler(chosen.scale, first.X.shape[1]), RowsProgress(table.n_rows, 0)
     positive = table.classes[1]
-    for X, y, first_row in _chain(first, chunks):
+    for X, y, _ in _chain(first, chunks):
         names = list(islice(keys, len(y)))
-        if first_row != played.rounds:
+        if table.skipped:
             raise InputError(
-                f"{table.where}: --by needs a label in each row, and one is missing before row {first_row:,}"
+                f"{table.where}: --by needs a label in each row, and with --missing skip every value; "
+                f"{counted(table.skipped, 'row')} of the first {played.rounds + len(y) + table.skipped:,} would be "
+                "left out; leave such rows out of the file"
             )
         Z, labels = scaled.scaled(X), np.where(y == positive, 1, -1)
         for start in range(0, len(y), _STEP):
@@ -76,7 +101,6 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
         progress.advance(len(y), "")
     progress.close()
-    folder = request.results / f"{request.title}-by"
     make_folder(folder)
     played.write(folder, one_line(by), table.where, list(dict.fromkeys([*said, *table.notes()])))
     return 0
@@ -136,11 +160,12 @@ class _Played:
         keys = pd.DataFrame({"key": fleet.keys, **fleet.facts()})
         keys["error"] = (keys["mistakes"] / keys["rounds"]).round(6)
         keys = keys.sort_values("mistakes", ascending=False, kind="stable")
-        keys.to_csv(folder / "keys.csv", index=False, lineterminator="\n")
+        keys["key"] = [cell(one_line(key)) for key in keys["key"]]
+        write(folder / "keys.csv", keys.to_csv(index=False, lineterminator="\n"))
         names = [BY_KEY, *self.sides]
         curves = pd.DataFrame([mistakes for _, mistakes, _ in self.times], columns=names)
         curves.insert(0, "rounds", [rounds for rounds, _, _ in self.times])
-        curves.to_csv(folder / "curves.csv", index=False, lineterminator="\n")
+        write(folder / "curves.csv", curves.to_csv(index=False, lineterminator="\n"))
         self._draw(folder / "held.png", curves, names)
         errors = dict(zip(names, (self.mistakes / self.rounds).tolist(), strict=True))
         used, limit = fleet.memory_used, fleet.memory
@@ -173,7 +198,7 @@ class _Played:
             for name in names:
                 left.plot(curves["rounds"], 100 * curves[name] / curves["rounds"], label=name)
             for j in most:
-                right.plot(curves["rounds"], sizes[:, j], label=keys[j][:30] or "(missing)")
+                right.plot(curves["rounds"], sizes[:, j], label=one_line(keys[j])[:30] or "(missing)")
             left.set(xlabel="rounds", ylabel="online error so far (%)")
             right.set(xlabel="rounds", ylabel="examples held")
             left.legend()

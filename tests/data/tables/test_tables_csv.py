@@ -193,6 +193,8 @@ def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeyp
     told = message(lambda: list(table.chunks()))
     assert told == "s.csv:52:2: label 'b' is not one of the known labels a; name all labels in advance (--classes)"
     assert len(read(table_of(text, classes=["a", "b", "c"]))[1]) == 150
+    told = message(lambda: list(table_of(text, classes=["a\nb"]).chunks()))
+    assert r"label 'a' is not one of the known labels a\nb; name" in told
     (tmp_path / "s.csv").write_text(text)
     assert open_table(tmp_path / "s.csv").classes == ("a", "b", "c")
 

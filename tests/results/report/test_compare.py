@@ -217,6 +217,7 @@ def test_the_command_on_a_sweep_and_its_rerun(tmp_path, monkeypatch, capsys):
         ("old/small",): "compare: give at least two results folders, or labels in them: FOLDER:LABEL",
         ("old/small", "new/small", "--output", "c.txt"): "--output c.txt: must end in .html or .json",
         ("old/small", "new/small", "--quantity", "x"): "--quantity x: must be one of online_error",
+        ("old/small", "new/small", "--tolerance", "nan"): "--tolerance nan: must be a number of at least 0",
     }.items():
         code, _, error = sweeping.run(capsys, "compare", *wrong)
         assert (code, error.startswith(said)) == (2, True)

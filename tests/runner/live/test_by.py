@@ -1,5 +1,6 @@
 """`budgetrun run --by COLUMN`: a model per key in one memory, beside one model for all."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,10 @@ def test_each_key_learns_alone_and_errs_less(capsys):
     ("arguments", "sentence"),
     [
         (["--by", "none"], "s.csv: by: no column 'none'; its columns are a b c customer label"),
-        (["--by", "customer", "--quick"], "--by: each key has a Forgetron; remove --algorithm, --select, --quick and"),
+        (["--by", "customer", "--quick", "--budget", "9"], "--by: each key has a Forgetron; remove --budget, --quick"),
+        (["--by", "customer", "--gamma", "1,2"], "each key has a Forgetron; remove all but one value of --gamma"),
+        (["--by", "customer", "--name", "../x"], "--name ../x: must be a name made of lower-case letters, digits"),
+        (["--by", "customer", "--memory-for-all", "9999999T"], "--memory-for-all: memory must be at most 1,000,000,"),
         (["--memory-for-all", "1M"], "--memory-for-all: is shared by the models of --by COLUMN; give that, too"),
         (["--by", "customer", "--memory-for-all", "much"], "--memory-for-all: 'much' is not a size; give a number"),
         (
@@ -71,12 +75,45 @@ def test_what_is_refused(arguments, sentence):
     assert sentence in f"{result.output}{result.stderr}{result.exception}"
 
 
-def test_a_label_in_each_row():
+@pytest.mark.parametrize(("column", "options"), [("label", {}), ("a", {"missing": "skip"})])
+def test_no_row_is_played_with_the_key_of_another(column, options):
     table = pd.read_csv("s.csv")
-    table.loc[5000 % 600, "label"] = None
-    pd.concat([table, *[pd.read_csv("s.csv")] * 8]).to_csv("t.csv", index=False)
-    with pytest.raises(InputError, match=r"t.csv: --by needs a label in each row, and one is missing before row 4,"):
-        run_by(Request("t.csv"), "customer", "1M", Fleet)
+    table.loc[200, column] = None
+    table.to_csv("t.csv", index=False)
+    with pytest.raises(InputError, match=r"t.csv: --by needs a label in .*; 1 row of the first 600 would be left out;"):
+        run_by(Request("t.csv", **options), "customer", "1M", Fleet)
+    assert not Path("results").exists()
+
+
+def test_keys_that_are_not_text():
+    pd.read_csv("s.csv").assign(customer=[["x"]] * 600).to_parquet("t.parquet")
+    with pytest.raises(InputError, match=r"t.parquet: column 4 \(customer\): it holds values of type list<"):
+        run_by(Request("t.parquet"), "customer", "1M", Fleet)
+
+
+def test_keys_with_signs_of_other_programs():
+    pd.read_csv("s.csv").assign(customer=["=1+1", "\x1b[31m", "$x^"] * 200).to_csv("t.csv", index=False)
+    assert run_by(Request("t.csv"), "customer", "1M", Fleet) == 0
+    assert set(pd.read_csv("results/t-by/keys.csv")["key"]) == {"'=1+1", r"\x1b[31m", "$x^"}
+    assert "\x1b" not in Path("results/t-by/report.html").read_text(encoding="utf-8")
+
+
+def test_other_results_stay(monkeypatch):
+    request = Request("s.csv", force=True)
+    assert run_by(request, "customer", "1M", Fleet) == 0
+    before = Path("results/s-by/keys.csv").read_bytes()
+    with pytest.raises(InputError, match=r"s-by: exists; take another --name, or move it aside with --force$"):
+        run_by(Request("s.csv"), "customer", "1M", Fleet)
+    assert run_by(request, "customer", "1M", Fleet) == 0
+    (old,) = Path("results").glob("s-by.old-*")
+    assert (old / "keys.csv").read_bytes() == Path("results/s-by/keys.csv").read_bytes() == before
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("budgetrun.base.files.os.replace", full)
+    with pytest.raises(InputError, match=r"s-by/keys.csv: .*No space left on device"):
+        run_by(request, "customer", "1M", Fleet)
 
 
 def test_only_files():

@@ -94,7 +94,7 @@ def test_the_config_that_it_writes_gives_the_same_runs(options):
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_the_best_learner_stands_beside_a_trivial_prediction(task, capsys):
-    table = pd.read_csv("s.csv")
+    table = pd.read_csv("s.csv").iloc[:140]
     if task == "multiclass":
         table["label"] = np.where(table["color"] == "red", "red", table["label"])
     if task == "regression":
