@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
@@ -23,6 +23,16 @@ from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, set
 from budgetrun.data import StreamInfo
 from budgetrun.runner import identity
 from budgetrun.runner.memory import with_budget
+
+
+class Shard(NamedTuple):
+    """One of several parts of the runs of a config: ``part``, from 1, of ``of``."""
+
+    part: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.part}/{self.of}"
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,7 @@ class Options:
     backend: str = "local"  # local, loky, dask, or another backend of joblib
     scheduler: str | None = None  # the address of a dask scheduler
     force: bool = False
+    shard: Shard | None = None  # the part of the runs to play; None: all
 
     def workers(self, config: Config) -> int:
         """Return how many workers the sweep of a config uses, by default one per core that this process may use."""
@@ -44,8 +55,10 @@ class Options:
         return self.jobs or (1 if config.timed else cores)
 
     def folder(self, config: Config) -> Path:
-        """Return the results folder of a config; a profile's runs never mix with those of the whole config."""
-        return (self.results if config.profile == "full" else self.results / config.profile) / config.name
+        """Return the results folder of a config; those of a profile, and of each shard, are apart from the others."""
+        # Two machines that write into one folder never share a file. Names of configs have no dot.
+        name = config.name if self.shard is None else f"{config.name}.{self.shard.part}-of-{self.shard.of}"
+        return (self.results if config.profile == "full" else self.results / config.profile) / name
 
     def command(self, config: Config) -> str:
         """Return the command that runs what a config's results folder lacks."""
@@ -56,6 +69,8 @@ class Options:
             words += ["--data", str(self.data_dir)]
         if self.results != Path("results"):
             words += ["--results", str(self.results)]
+        if self.shard is not None:
+            words += ["--shard", str(self.shard)]
         return shlex.join(words)
 
 

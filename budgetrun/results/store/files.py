@@ -214,7 +214,18 @@ class _Part(BaseModel, strict=True):
     algorithms: list[str]
 
 
-class _Manifest(BaseModel, strict=True):
+class _Sweep(BaseModel, strict=True):
+    shard: str = ""
+    start: str | None = None
+    end: str | None = None
+    seconds: Seconds = 0.0
+    jobs: int = 1
+    parts: list[_Part] = []
+    versions: dict[str, str] = {}
+    git: _Git = _Git()
+
+
+class _Manifest(_Sweep, strict=True):
     name: str = ""
     source: str | None = None
     description: str | None = None
@@ -225,18 +236,12 @@ class _Manifest(BaseModel, strict=True):
     choose_expected: dict[str, list[dict[str, Any]]] = {}
     profile: str | None = None
     seed: int = 0
-    versions: dict[str, str] = {}
     revisions: list[str] = []
     code: str = ""
     compiled: bool | None = None
     plan: _Plan = _Plan()
-    git: _Git = _Git()
     datasets: dict[str, _Stream] = {}
-    start: str | None = None
-    end: str | None = None
-    seconds: Seconds = 0.0
-    jobs: int = 1
-    parts: list[_Part] = []
+    merged: list[_Sweep] = []
     failures: list[str] = []
 
 

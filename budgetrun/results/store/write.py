@@ -32,6 +32,8 @@ Value = str | int | float | None
 Record = dict[str, Value]
 Row = dict[str, str]
 
+# The columns that differ from one sweep to the next.
+MEASURED = ("seconds", "peak_memory_mb", "compile_seconds")
 _NAMES = tuple(column.name for column in COLUMNS)
 # Results may lack columns of later versions, and those that not every finished run fills.
 _OPTIONAL = {c.name: "" for c in COLUMNS if c.since != "0.1" or c.filled_by not in ("every", "finished")}
@@ -59,6 +61,18 @@ def move_aside(folder: Path) -> None:
         names = chain([name], (f"{name}-{n}" for n in count(2)))
         with explained(folder):
             folder.rename(next(path for path in map(folder.with_name, names) if not path.exists()))
+
+
+def differing_keys(config: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Return the keys in which a resolved config has other runs than one that may be of another version."""
+    from budgetrun.config.schema import Config
+
+    # With the keys that this version adds; unchanged if this version cannot read it.
+    with suppress(ValueError):
+        before = Config.from_resolved(before).resolved()
+    # These keys say how results are shown, and what other folders hold; they may change.
+    shown = {"source", "description", "report", "profiles"}
+    return sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
 
 
 class Store:
@@ -202,16 +216,8 @@ class Store:
                 self._lock.release()
 
     def _check_config(self, config: dict[str, Any]) -> None:
-        from budgetrun.config.schema import Config
-
         old = self.manifest()
-        before = config if old is None else old["config"]
-        # With the keys that this version adds; unchanged if this version cannot read it.
-        with suppress(ValueError):
-            before = Config.from_resolved(before).resolved()
-        # These keys say how results are shown, and what other folders hold; they may change.
-        shown = {"source", "description", "report", "profiles"}
-        differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
+        differing = [] if old is None else differing_keys(config, old["config"])
         if differing:
             raise InputError(
                 f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
