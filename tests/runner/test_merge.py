@@ -1,5 +1,6 @@
 """Shards of a sweep, and folders put together: the same runs.csv as one sweep gives, or a sentence."""
 
+import errno
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ from sweeping import ended, outcomes, parts, run, start, wait_for
 from test_backends import cluster  # noqa: F401  (a fixture)
 
 from budgetrun import config as config_module
+from budgetrun.base.errors import InputError
 from budgetrun.results.store import write as store_module
 from budgetrun.results.store.read import load
 from budgetrun.results.store.write import Store
@@ -357,15 +359,17 @@ def test_folders_that_cannot_be_merged(whole, capsys):
 # -- ends of any kind --------------------------------------------------------------------------------------------------
 
 
-def test_a_merge_killed_at_any_write_goes_on(whole, capsys, monkeypatch):
-    class Killed(BaseException):
-        pass
+class Killed(BaseException):
+    pass
 
+
+@pytest.mark.parametrize("error", [Killed(), OSError(errno.ENOSPC, "No space left on device")], ids=["kill", "full"])
+def test_a_merge_that_ends_at_any_write_goes_on(whole, capsys, monkeypatch, error):
     real, calls = os.replace, []
 
     def replace(*arguments):
         if len(calls) == limit:
-            raise Killed
+            raise error
         calls.append(arguments)
         real(*arguments)
 
@@ -379,8 +383,9 @@ def test_a_merge_killed_at_any_write_goes_on(whole, capsys, monkeypatch):
             try:
                 merging.merge([whole / folder for folder in SHARDS], whole / "x")
                 finished = True
-            except Killed:
-                pass
+            except (Killed, InputError) as stopped:
+                said = str(stopped)
+        assert finished or ("(No space left on device)" in said) is isinstance(error, OSError)
         if list((whole / "x").glob("parts/*.jsonl")):
             # As a report does first, which then finds all runs that were put together.
             verbs._complete(whole / "x")
