@@ -74,7 +74,7 @@ class Options:
         return shlex.join(words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One learner on one task of one repetition of a stream."""
 
@@ -190,8 +190,9 @@ def make_plan(
             continue
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
+        entries = _entries(config, dataset, info, specs)
         for repetition, task in itertools.product(range(dataset.repetitions or 1), tasks):
-            plan.runs += _runs(config, dataset, info, repetition, task, specs)
+            plan.runs += _runs(config, dataset, repetition, task, entries)
     if problems:
         raise InputError("\n".join(problems))
     return plan
@@ -246,27 +247,47 @@ def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[Run
     return specs
 
 
-def _runs(
-    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
-) -> list[Run]:
+class _Entry(NamedTuple):
+    """What the runs of a spec have in common on all tasks and repetitions of a dataset."""
+
+    position: int  # in the order of the specs
+    spec: RunSpec
+    run_id: Callable[[int, str, int, str | None], str]
+    by_repetition: bool
+    # A kernel, a label and a setting: of the run that the budget follows, and of this one where budgets follow it.
+    follows: tuple[str, str, str] | None
+    leads: tuple[str, str, str] | None
+
+
+def _entries(config: Config, dataset: DatasetSpec, info: StreamInfo, specs: Sequence[RunSpec]) -> list[_Entry]:
+    """Return the specs, those that budgets follow first, because their ids are part of the followers' ids."""
+    algorithms, entries = config.on(dataset.label), []
+    followed = {spec.budget_of for spec in specs}
+    for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
+        kernel, follows, leads = spec.kernel.text if spec.kernel else "", None, None
+        if spec.budget_of is not None:
+            follows = kernel, spec.budget_of, json.dumps(spec.budget_setting)
+        elif spec.label in followed:
+            leads = kernel, spec.label, json.dumps(algorithms[spec.label].source_setting(spec))
+        by_repetition = algorithms[spec.label].seeds == "by_repetition"
+        entries.append(_Entry(i, spec, identity.run_ids(config, dataset, info, spec), by_repetition, follows, leads))
+    return entries
+
+
+def _runs(config: Config, dataset: DatasetSpec, repetition: int, task: str, entries: Sequence[_Entry]) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
-    algorithms = config.on(dataset.label)
     sources: dict[tuple[str, str, str], Run] = {}
     runs: dict[int, Run] = {}
-    # The ids of runs that budgets follow come first, because they are part of the followers' ids.
-    for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
-        if algorithms[spec.label].seeds == "by_repetition":
+    for i, spec, id_of, by_repetition, follows, leads in entries:
+        if by_repetition:
             spec = replace(spec, seed=repetition)
-        kernel = spec.kernel.text if spec.kernel else ""
-        source = None if spec.budget_of is None else sources[kernel, spec.budget_of, json.dumps(spec.budget_setting)]
-        source_id = source.run_id if source else None
-        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source_id)
+        source = sources[follows] if follows else None
+        run_id = id_of(repetition, task, spec.seed, source.run_id if source else None)
         run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
-        if spec.budget_of is None:
+        if leads:
             # Budgets follow the first seed of a setting.
-            setting = json.dumps(algorithms[spec.label].source_setting(spec))
-            sources.setdefault((kernel, spec.label, setting), run)
-    found = [runs[i] for i in range(len(specs))]
+            sources.setdefault(leads, run)
+    found = [runs[i] for i in range(len(entries))]
     for select in config.select:
         candidates = tuple(run for run in found if run.spec.label in select.of)
         rule = RunSpec(select.label, select.rule, None, select.parameters, None, None, 0, task=candidates[0].spec.task)
