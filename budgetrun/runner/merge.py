@@ -4,13 +4,15 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from budgetrun.base.errors import InputError, counted, say
 from budgetrun.base.files import write
+from budgetrun.results.store import files
 from budgetrun.results.store.files import MANIFEST, read_manifest
+from budgetrun.results.store.large import LargeRows
 from budgetrun.results.store.write import MEASURED, Row, Store, differing_keys
 from budgetrun.runner.plan import Plan
 from budgetrun.runner.provenance import replanned, summary
@@ -38,28 +40,33 @@ def merge(folders: Sequence[Path], into: Path) -> str:
         folders = [into, *folders]
     elif into.is_dir() and {name for name in os.listdir(into) if not name.endswith(".tmp")} - _EMPTY:
         raise InputError(f"--into {into}: holds other files than results; give a new folder, or one with results")
-    stores = {folder.resolve(): Store(folder) for folder in folders}
-    manifests = [read_manifest(store.folder / MANIFEST) for store in stores.values()]
-    given = list(zip(stores.values(), manifests, strict=True))
-    for store, found in given:
-        _check_alike(given[0], (store, found))
-        store.check()
+    # Each once, under its first name.
+    resolved = [folder.resolve() for folder in folders]
+    folders = [folder for i, folder in enumerate(folders) if resolved.index(resolved[i]) == i]
+    manifests = [read_manifest(folder / MANIFEST) for folder in folders]
+    given = list(zip(folders, manifests, strict=True))
+    for folder, found in given:
+        _check_alike(given[0], (folder, found))
+        Store(folder).check()
     combined = _combined(manifests)
     try:
         config, plan = replanned(combined)
     except ValueError as error:
         raise InputError(f"{folders[0]}: this version cannot read its config ({error})") from None
-    rows: dict[str, Row] = {}
+    rows: dict[str, Row] | LargeRows = {} if len(plan.runs) < files.LARGE else LargeRows()
     origin: dict[str, Path] = {}
-    for store, _ in given:
-        if plan.outdated(own := store.rows()):
+    for folder in folders:
+        # One at a time: together, they may not fit into memory.
+        store = Store(folder)
+        if plan.outdated(store.rows()):
             raise InputError(
                 f"{store.folder}: its runs are of other code or data than this version plans; merge with the version "
                 f"that made them, or repeat: budgetrun sweep"
             )
-        for run_id, row in own.items():
+        for row in store.whole_rows():
+            run_id = row["run_id"]
             known = rows.get(run_id)
-            if known is None or known["status"] != "done":
+            if known is None or (known["status"] != "done" and row["status"] == "done"):
                 rows[run_id], origin[run_id] = row, store.folder
             elif row["status"] == "done" and (names := _different(known, row)):
                 values = " and ".join(f"{one[names[0]]:.60}" for one in (known, row))
@@ -67,30 +74,27 @@ def merge(folders: Sequence[Path], into: Path) -> str:
                     f"{store.folder}: run {run_id} is also in {origin[run_id]}, with another {names[0]} ({values}); "
                     f"one of the two is wrong: repeat both with --force"
                 )
-    combined |= {"plan": summary(plan.runs), "failures": _failures(rows)}
+    combined |= {"plan": summary(plan.runs), "failures": sorted(key for key in rows if rows[key]["status"] == "failed")}
     target = Store(into)
     # A report of what a kill leaves behind takes the runs from the parts.
     target.open(combined | {"end": None})
-    held = target.rows()
-    new = [row for run_id, row in rows.items() if held.get(run_id) != row]
-    if new:
-        ids = "".join(sorted(row["run_id"] for row in new))
-        target.save(f"merged-{hashlib.sha256(ids.encode()).hexdigest()[:16]}", new)
-    for store, _ in given:
-        for path in store.curves.glob("*.npz"):
-            if not (target.curves / path.name).exists():
-                write(target.curves / path.name, path.read_bytes())
-    target.write_table()
+    for path in (path for folder in folders for path in folder.glob("curves/*.npz")):
+        if not (target.curves / path.name).exists():
+            write(target.curves / path.name, path.read_bytes())
+    new = {run_id for run_id, folder in origin.items() if folder != into}
+    name = f"merged-{hashlib.sha256(''.join(sorted(new)).encode()).hexdigest()[:16]}"
+    whole = rows.values() if isinstance(rows, dict) else rows.whole()
+    target.add(name, (row for row in whole if row["run_id"] in new), len(rows))
     target.write_manifest(combined)
     _say_missing(plan, rows, combined)
     return line(into, combined, (config, plan), rows)
 
 
-def _check_alike(first: tuple[Store, dict[str, Any]], other: tuple[Store, dict[str, Any]]) -> None:
+def _check_alike(first: tuple[Path, dict[str, Any]], other: tuple[Path, dict[str, Any]]) -> None:
     """Raise an error unless two folders come from one config, and from the same code and data."""
-    for store, found in (first, other):
+    for folder, found in (first, other):
         if lacking := [key for key in _NEEDED if found.get(key) is None]:
-            raise InputError(f"{store.folder / MANIFEST}: has no {', '.join(lacking)}, so it is not that of a sweep")
+            raise InputError(f"{folder / MANIFEST}: has no {', '.join(lacking)}, so it is not that of a sweep")
     (one, a), (two, b) = first, other
     facts = [
         (
@@ -108,8 +112,7 @@ def _check_alike(first: tuple[Store, dict[str, Any]], other: tuple[Store, dict[s
     for what, names in differing.items():
         if names:
             raise InputError(
-                f"{two.folder}: differs from {one.folder} in its {what} ({'; '.join(names)}); "
-                f"only parts of one sweep can be merged"
+                f"{two}: differs from {one} in its {what} ({'; '.join(names)}); only parts of one sweep can be merged"
             )
 
 
@@ -155,10 +158,6 @@ def _joined(texts: Iterable[str | None]) -> str:
     return "; ".join(dict.fromkeys(filter(None, texts)))
 
 
-def _failures(rows: dict[str, Row]) -> list[str]:
-    return sorted(key for key, row in rows.items() if row["status"] == "failed")
-
-
 def _different(one: Row, other: Row) -> list[str]:
     """Return the columns in which two rows of one run have different outcomes, beyond rounding."""
     return [
@@ -173,7 +172,7 @@ def _close(one: str, other: str) -> bool:
     return same and all(math.isclose(float(a), float(b), rel_tol=_ROUNDING) for a, b in texts[1::2])
 
 
-def _say_missing(plan: Plan, rows: dict[str, Row], manifest: dict[str, Any]) -> None:
+def _say_missing(plan: Plan, rows: Mapping[str, Row], manifest: dict[str, Any]) -> None:
     """Name the runs that no folder has, and the shards that are missing."""
     missing = [run for run in plan.runs if run.run_id not in rows]
     shards = {parse(entry["shard"]) for entry in manifest["merged"] if entry.get("shard")}

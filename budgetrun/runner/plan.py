@@ -131,7 +131,7 @@ class Plan:
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
         planned = {run.run_id for run in self.runs}
-        return {key for key, row in rows.items() if row["dataset"] in self.infos and key not in planned}
+        return {key for key in rows if key not in planned and rows[key]["dataset"] in self.infos}
 
     def remaining(self, finished: Collection[str], only: Mapping[str, list[str]]) -> list[Run]:
         """Return the selected runs that are not finished, preceded by those that their budgets are fractions of."""

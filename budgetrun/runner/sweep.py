@@ -146,7 +146,7 @@ class _Sweep:
                     self.store.drop_unfinished_writes()
                     self.store.write_table()
                     rows = self.store.rows()
-                    self.manifest["failures"] = sorted(key for key, row in rows.items() if row["status"] == "failed")
+                    self.manifest["failures"] = sorted(key for key in rows if rows[key]["status"] == "failed")
                     self.store.write_manifest(self.manifest)
         return interrupted
 
