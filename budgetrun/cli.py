@@ -93,6 +93,12 @@ def main() -> None:
     help="Limit for all workers.",
 )
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
+@click.option(
+    "--shard",
+    metavar="PART/OF",
+    callback=lambda _, __, text: _shard(text),
+    help="Run one part of the runs, such as 3/20, in a folder of its own; see budgetrun merge.",
+)
 def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
@@ -104,6 +110,8 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
     options = Options(**chosen)
     if (options.backend == "dask") != (options.scheduler is not None):
         raise InputError("--backend dask and --scheduler ADDRESS must be given together")
+    if options.shard and options.only:
+        raise InputError("--shard: is a part of all runs of a config; remove it, or --only")
     loaded = [config_module.load(name, profile) for name in configs]
     code = 0
     for config in loaded:
@@ -118,6 +126,22 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
         if any(row["status"] == "done" for row in store.rows().values()):
             _report(store.folder)
     sys.exit(code)
+
+
+@main.command()
+@click.argument("folders", nargs=-1, required=True, type=Folder(path_type=Path), metavar="FOLDER...")
+@click.option("--into", required=True, type=Folder(path_type=Path), metavar="FOLDER", help="New, or with such runs.")
+def merge(folders: tuple[Path, ...], into: Path) -> None:
+    """Put the results folders of the shards of a sweep together, then write tables and figures.
+
+    All must come from one config, the same data and the same code. A run that several folders have is taken once.
+    Missing runs are named, and can be merged into the same folder later.
+    """
+    from budgetrun.runner.merge import merge as merge_folders
+
+    told = merge_folders(folders, into)
+    _report(into)
+    say(told)
 
 
 @main.command()
@@ -427,6 +451,12 @@ def _report(folder: Path) -> Report:
     if report.headline:
         say(report.headline)
     return report
+
+
+def _shard(text: str | None) -> Any:
+    from budgetrun.runner.shards import parse
+
+    return None if text is None else parse(text)
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

@@ -23,7 +23,7 @@ from budgetrun.papers import solvers
 from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.runner import verbs
 
-VERBS = ["sweep", "plot", "report", "bounds", "status", "list", "check", "data"]
+VERBS = ["sweep", "merge", "plot", "report", "bounds", "status", "list", "check", "data"]
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,8 @@ fail if an outcome changes and its revision does not.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from budgetrun import engine
@@ -70,22 +71,18 @@ def revisions(spec: RunSpec, dataset: DatasetSpec, info: StreamInfo) -> list[str
     return [*parts, f"job {JOB_REVISION}", f"stream {STREAM_REVISION}", *info.readers]
 
 
-def run_id(
-    config: Config,
-    dataset: DatasetSpec,
-    info: StreamInfo,
-    repetition: int,
-    task: str,
-    spec: RunSpec,
-    source: str | None,
-) -> str:
-    """Return a hash of everything that determines a run's outcome, and of the labels that distinguish equal runs.
+def run_ids(
+    config: Config, dataset: DatasetSpec, info: StreamInfo, spec: RunSpec
+) -> Callable[[int, str, int, str | None], str]:
+    """Return the function that gives the ids of runs of a spec, given their repetition, split, seed and source.
 
-    ``source`` is the id of the run whose support size the budget is a fraction of; None for other budgets.
+    An id is a hash of everything that determines a run's outcome, and of the labels that distinguish equal runs. The
+    source is the id of the run whose support size the budget is a fraction of; None for other budgets.
     """
     added = algorithm_of(spec).added
     # A parameter that came later leaves older runs valid at the value that means what they did.
     parameters = {key: value for key, value in spec.parameters.items() if key not in added or value != added[key]}
+    seed, repetition, source, split = _HOLES
     what: dict[str, Any] = {
         "revisions": sorted(revisions(spec, dataset, info)),
         "data": info.sha256,
@@ -93,12 +90,12 @@ def run_id(
         "dataset": dataset.label,
         "seed": config.seed,
         "repetition": repetition,
-        "split": task,
+        "split": split,
         "kernel": str(kernel_of(spec)),
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,
-        "algorithm": [spec.name, spec.variant, parameters, spec.seed, spec.budget, spec.budget_fraction],
+        "algorithm": [spec.name, spec.variant, parameters, seed, spec.budget, spec.budget_fraction],
         "source": source,
     }
     if spec.learner_memory is not None:
@@ -107,7 +104,24 @@ def run_id(
         what["typed"] = spec.typed
     if config.metrics:
         what["metrics"] = [METRICS_REVISION, *sorted(config.metrics)]
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+    # A plan may have a million runs, and few specs: the text is made once for each spec.
+    text, pieces = json.dumps(what, sort_keys=True), []
+    for hole in _HOLES:
+        piece, _, text = text.partition(f'"{hole}"')
+        pieces.append(piece)
+    a, b, c, d = pieces
+
+    def run_id(repetition: int, split: str, seed: int, source: str | None) -> str:
+        follows = "null" if source is None else f'"{source}"'
+        filled = f"{a}{seed}{b}{repetition}{c}{follows}{d}{_quoted(split)}{text}"
+        return hashlib.sha256(filled.encode()).hexdigest()[:16]
+
+    return run_id
+
+
+_quoted = lru_cache(json.dumps)
+# What stands for a seed, a repetition, a source and a split, in the order of their keys, and in no config.
+_HOLES = tuple(f"8c1de9d0b4f34a0c {name}" for name in ("seed", "repetition", "source", "split"))
 
 
 def revision_of_rule(spec: SelectSpec) -> str:

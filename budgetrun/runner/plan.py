@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
@@ -24,6 +24,16 @@ from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, set
 from budgetrun.data import StreamInfo
 from budgetrun.runner import identity
 from budgetrun.runner.memory import TooLittleMemory, with_budget
+
+
+class Shard(NamedTuple):
+    """One of several parts of the runs of a config: ``part``, from 1, of ``of``."""
+
+    part: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.part}/{self.of}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Options:
     backend: str = "local"  # local, loky, dask, or another backend of joblib
     scheduler: str | None = None  # the address of a dask scheduler
     force: bool = False
+    shard: Shard | None = None  # the part of the runs to play; None: all
 
     def workers(self, config: Config) -> int:
         """Return how many workers the sweep of a config uses, by default one per core that this process may use."""
@@ -45,8 +56,10 @@ class Options:
         return self.jobs or (1 if config.timed else cores)
 
     def folder(self, config: Config) -> Path:
-        """Return the results folder of a config; a profile's runs never mix with those of the whole config."""
-        return (self.results if config.profile == "full" else self.results / config.profile) / config.name
+        """Return the results folder of a config; those of a profile, and of each shard, are apart from the others."""
+        # Two machines that write into one folder never share a file. Names of configs have no dot.
+        name = config.name if self.shard is None else f"{config.name}.{self.shard.part}-of-{self.shard.of}"
+        return (self.results if config.profile == "full" else self.results / config.profile) / name
 
     def command(self, config: Config) -> str:
         """Return the command that runs what a config's results folder lacks."""
@@ -57,10 +70,12 @@ class Options:
             words += ["--data", str(self.data_dir)]
         if self.results != Path("results"):
             words += ["--results", str(self.results)]
+        if self.shard is not None:
+            words += ["--shard", str(self.shard)]
         return shlex.join(words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One learner on one task of one repetition of a stream."""
 
@@ -119,7 +134,7 @@ class Plan:
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
         planned = {run.run_id for run in self.runs}
-        return {key for key, row in rows.items() if row["dataset"] in self.infos and key not in planned}
+        return {key for key in rows if key not in planned and rows[key]["dataset"] in self.infos}
 
     def remaining(self, finished: Collection[str], only: Mapping[str, list[str]]) -> list[Run]:
         """Return the selected runs that are not finished, preceded by those that their budgets are fractions of."""
@@ -186,8 +201,9 @@ def make_plan(
         plan.too_little |= {dataset.label: small} if small else {}
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
+        entries = _entries(config, dataset, info, specs)
         for repetition, task in itertools.product(range(dataset.repetitions or 1), tasks):
-            plan.runs += _runs(config, dataset, info, repetition, task, specs)
+            plan.runs += _runs(config, dataset, repetition, task, entries)
     if problems:
         raise InputError("\n".join(problems))
     return plan
@@ -249,27 +265,47 @@ def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[Run
     return specs
 
 
-def _runs(
-    config: Config, dataset: DatasetSpec, info: StreamInfo, repetition: int, task: str, specs: Sequence[RunSpec]
-) -> list[Run]:
+class _Entry(NamedTuple):
+    """What the runs of a spec have in common on all tasks and repetitions of a dataset."""
+
+    position: int  # in the order of the specs
+    spec: RunSpec
+    run_id: Callable[[int, str, int, str | None], str]
+    by_repetition: bool
+    # A kernel, a label and a setting: of the run that the budget follows, and of this one where budgets follow it.
+    follows: tuple[str, str, str] | None
+    leads: tuple[str, str, str] | None
+
+
+def _entries(config: Config, dataset: DatasetSpec, info: StreamInfo, specs: Sequence[RunSpec]) -> list[_Entry]:
+    """Return the specs, those that budgets follow first, because their ids are part of the followers' ids."""
+    algorithms, entries = config.on(dataset.label), []
+    followed = {spec.budget_of for spec in specs}
+    for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
+        kernel, follows, leads = spec.kernel.text if spec.kernel else "", None, None
+        if spec.budget_of is not None:
+            follows = kernel, spec.budget_of, json.dumps(spec.budget_setting)
+        elif spec.label in followed:
+            leads = kernel, spec.label, json.dumps(algorithms[spec.label].source_setting(spec))
+        by_repetition = algorithms[spec.label].seeds == "by_repetition"
+        entries.append(_Entry(i, spec, identity.run_ids(config, dataset, info, spec), by_repetition, follows, leads))
+    return entries
+
+
+def _runs(config: Config, dataset: DatasetSpec, repetition: int, task: str, entries: Sequence[_Entry]) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
-    algorithms = config.on(dataset.label)
     sources: dict[tuple[str, str, str], Run] = {}
     runs: dict[int, Run] = {}
-    # The ids of runs that budgets follow come first, because they are part of the followers' ids.
-    for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
-        if algorithms[spec.label].seeds == "by_repetition":
+    for i, spec, id_of, by_repetition, follows, leads in entries:
+        if by_repetition:
             spec = replace(spec, seed=repetition)
-        kernel = spec.kernel.text if spec.kernel else ""
-        source = None if spec.budget_of is None else sources[kernel, spec.budget_of, json.dumps(spec.budget_setting)]
-        source_id = source.run_id if source else None
-        run_id = identity.run_id(config, dataset, info, repetition, task, spec, source_id)
+        source = sources[follows] if follows else None
+        run_id = id_of(repetition, task, spec.seed, source.run_id if source else None)
         run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
-        if spec.budget_of is None:
+        if leads:
             # Budgets follow the first seed of a setting.
-            setting = json.dumps(algorithms[spec.label].source_setting(spec))
-            sources.setdefault((kernel, spec.label, setting), run)
-    found = [runs[i] for i in range(len(specs))]
+            sources.setdefault(leads, run)
+    found = [runs[i] for i in range(len(entries))]
     for select in config.select:
         candidates = tuple(run for run in found if run.spec.label in select.of)
         rule = RunSpec(select.label, select.rule, None, select.parameters, None, None, 0, task=candidates[0].spec.task)

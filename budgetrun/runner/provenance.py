@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun import __version__
-from budgetrun.base.files import checkout
+from budgetrun.base.files import checkout, is_file
 from budgetrun.config.report import manifest_entries
 from budgetrun.config.schema import Config
 from budgetrun.data import StreamInfo
@@ -20,7 +20,8 @@ from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner.identity import algorithm_of
 from budgetrun.runner.job import Outcome
-from budgetrun.runner.plan import Job, Options, Plan, Run, finished, make_plan
+from budgetrun.runner.plan import Job, Options, Plan, Run, finished, make_plan, with_paths
+from budgetrun.runner.shards import of_shard, parse
 
 
 def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         recorded = recorded_streams(old) | plan.infos
         datasets = old.get("datasets", {}) | datasets
         if recorded.keys() > plan.infos.keys():
-            whole = make_plan(config, download=False, only=recorded, recorded=recorded)
+            whole = of_shard(make_plan(config, download=False, only=recorded, recorded=recorded), options.shard)
     new = {
         "name": config.name,
         "source": config.source,
@@ -45,6 +46,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         "config_file": config.file,
         **manifest_entries(config.report),
         "profile": config.profile,
+        **({"shard": str(options.shard)} if options.shard else {}),
         "seed": config.seed,
         "versions": versions(*([compiling.COMPILER] if config.kind or compiling.on() else []), *_packages(whole.runs)),
         "compiled": compiling.on(),
@@ -61,7 +63,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
     }
     if not continued:
         return new
-    kept = ["start", "seconds", "parts"]
+    kept = ["start", "seconds", "parts", "merged"]
     if not plan.remaining(finished(rows, plan.runs), options.only):
         kept += ["versions", "compiled", "git", "jobs", "end"]
     return new | {key: old[key] for key in kept if key in old}
@@ -97,6 +99,24 @@ def recorded_streams(manifest: dict[str, Any]) -> dict[str, StreamInfo]:
         for label, facts in manifest.get("datasets", {}).items()
         if needed <= facts.keys()
     }
+
+
+def replanned(manifest: dict[str, Any]) -> tuple[Config, Plan]:
+    """Return the config of a manifest, and its plan by this version of the code, without any data.
+
+    Raises InputError or ValueError: another version of budgetrun wrote it.
+    """
+    config = Config.from_resolved(manifest["config"]).model_copy(update={"file": manifest.get("config_file", "")})
+    top = Path(config.file).parent
+
+    def beside(path: Path) -> Path:
+        """Return a file of the user, which may also be in the folder of the config's file."""
+        return top / path if is_file(top / path) else path
+
+    datasets = tuple(with_paths(dataset, beside) for dataset in config.datasets)
+    known = config.model_copy(update={"datasets": datasets})
+    plan = make_plan(known, download=False, recorded=recorded_streams(manifest))
+    return config, of_shard(plan, parse(manifest["shard"]) if manifest.get("shard") else None)
 
 
 def now() -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 from budgetrun.base import limits
 from budgetrun.base.errors import AlteredError, InputError, counted
-from budgetrun.base.files import is_file
 from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 from budgetrun.runner.estimate import check_budgets, compile_seconds, job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.plan import Options, Rows, finished, in_phases, make_plan, select, with_paths
+from budgetrun.runner.plan import Options, Plan, Rows, finished, in_phases, make_plan, select
 from budgetrun.runner.progress import duration
-from budgetrun.runner.provenance import recorded_streams
+from budgetrun.runner.provenance import replanned
+from budgetrun.runner.shards import of_shard, parse
 
 
 def status(folder: Path) -> str:
@@ -28,28 +28,17 @@ def status(folder: Path) -> str:
     if manifest is None:
         raise InputError(f"{folder / 'manifest.json'}: cannot be read; repeat the sweep: budgetrun sweep CONFIG")
     rows = store.rows()
-    line = _line(folder, manifest, rows)
+    told = _line(folder, manifest, rows)
     try:
         store.check()
     except AlteredError as error:
-        raise AlteredError(f"{line}; but {error}") from None
-    return line
+        raise AlteredError(f"{told}; but {error}") from None
+    return told
 
 
 def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
-    from budgetrun.config.schema import Config
-
     try:
-        config = Config.from_resolved(manifest["config"]).model_copy(update={"file": manifest.get("config_file", "")})
-        top = Path(config.file).parent
-
-        def beside(path: Path) -> Path:
-            """Return a file of the user, which may also be in the folder of the config's file."""
-            return top / path if is_file(top / path) else path
-
-        datasets = tuple(with_paths(dataset, beside) for dataset in config.datasets)
-        known = config.model_copy(update={"datasets": datasets})
-        plan = make_plan(known, download=False, recorded=recorded_streams(manifest))
+        return line(folder, manifest, replanned(manifest), rows)
     # A ValueError is raised if another version of budgetrun wrote the manifest.
     except (InputError, ValueError) as error:
         states = Counter(row["status"] for row in rows.values())
@@ -58,17 +47,23 @@ def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
         total = done or counted(states["done"], "run")
         why = f"whether they are up to date is unknown: {error}"
         return f"{folder}: {total} finished, {states['failed']:,} failed; {why}"
+
+
+def line(folder: Path, manifest: dict[str, Any], planned: tuple[Config, Plan], rows: Rows) -> str:
+    """Return a line on the finished runs of a folder, given its config and plan (`provenance.replanned`)."""
+    config, plan = planned
     states = Counter(rows[run.run_id]["status"] for run in plan.runs if run.run_id in rows)
     n_finished, n_failed = states["done"], states["failed"]
     n_outdated = 0 if plan.missing or plan.left_out else len(plan.outdated(rows))
-    line = f"{folder}: {n_finished:,} of {counted(len(plan.runs), 'run')} finished"
-    line += f", {n_failed:,} failed" if n_failed else ""
-    line += f", {n_outdated:,} of earlier code or data" if n_outdated else ""
-    line += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
+    told = f"{folder}: {n_finished:,} of {counted(len(plan.runs), 'run')} finished"
+    told += f", {n_failed:,} failed" if n_failed else ""
+    told += f", {n_outdated:,} of earlier code or data" if n_outdated else ""
+    told += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
     if n_finished < len(plan.runs) or plan.missing:
         results = folder.parent if config.profile == "full" else folder.parent.parent
-        line += f"; to complete it: {Options(results).command(config)}"
-    return line
+        shard = parse(manifest["shard"]) if manifest.get("shard") else None
+        told += f"; to complete it: {Options(results, shard=shard).command(config)}"
+    return told
 
 
 def describe(config: Config, options: Options) -> str:
@@ -79,7 +74,8 @@ def describe(config: Config, options: Options) -> str:
     Raises InputError: as `budgetrun.runner.sweep.sweep`.
     """
     with limits.memory(options.memory):
-        plan = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
+        whole = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
+        plan = of_shard(whole, options.shard)
         check_budgets(plan)
     selected = select(plan.runs, options.only)
     done: set[str] = set()
@@ -89,7 +85,8 @@ def describe(config: Config, options: Options) -> str:
         done = finished(store.rows(), plan.runs)
     remaining = plan.remaining(done, options.only)
     n_finished = sum(run.run_id in done for run in selected)
-    lines = [f"{config.name}: {counted(len(selected), 'run')}, {n_finished:,} finished, {len(remaining):,} to do"]
+    name = f"{config.name}, shard {options.shard}" if options.shard else config.name
+    lines = [f"{name}: {counted(len(selected), 'run')}, {n_finished:,} finished, {len(remaining):,} to do"]
     jobs = [job for runs in in_phases(remaining) for job in jobs_within_memory(config, plan, runs, options)]
     seconds: dict[str, float] = defaultdict(float)
     largest: dict[str, float] = defaultdict(float)

@@ -33,6 +33,7 @@ from budgetrun.runner.plan import (
     with_budgets,
 )
 from budgetrun.runner.progress import Progress
+from budgetrun.runner.shards import of_shard
 
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
@@ -48,8 +49,14 @@ def sweep(config: Config, options: Options) -> int:
     Raises InputError: the config or ``only`` does not fit the data, or the results folder cannot be used.
     """
     with limits.memory(options.memory):
-        plan = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+        whole = make_plan(config, options.data_dir, only=options.only.get("dataset"))
+        plan = of_shard(whole, options.shard)
         check_budgets(plan)
+    if options.shard:
+        what = (
+            f"shard {options.shard.part} of {options.shard.of}, {len(plan.runs):,} of {counted(len(whole.runs), 'run')}"
+        )
+        say(f"{config.name}: {what}; each dataset is divided by estimated time, in the same way on every machine")
     select(plan.runs, options.only)
     for why in plan.missing.values():
         say(why)
@@ -58,7 +65,7 @@ def sweep(config: Config, options: Options) -> int:
     for label, small in plan.too_little.items():
         say(f"{label}: too little memory for {', '.join(small)}; left out")
     if not plan.runs and not plan.missing:
-        say(f"{config.name}: nothing can be run without its data")
+        say(f"{config.name}: {'this shard has no run' if whole.runs else 'nothing can be run without its data'}")
         return 0
     with opened(options, options.workers(config)) as workers:
         return _Sweep(config, plan, options, workers).run()
@@ -141,7 +148,7 @@ class _Sweep:
                     self.store.drop_unfinished_writes()
                     self.store.write_table()
                     rows = self.store.rows()
-                    self.manifest["failures"] = sorted(key for key, row in rows.items() if row["status"] == "failed")
+                    self.manifest["failures"] = sorted(key for key in rows if rows[key]["status"] == "failed")
                     self.store.write_manifest(self.manifest)
         return interrupted
 

@@ -1,8 +1,9 @@
-"""The files of a results folder: the columns of ``runs.csv``, its checksum, and the shape of ``manifest.json``.
+"""The files of a results folder: the columns of its table, its checksum, and the shape of ``manifest.json``.
 
-``runs.csv.sha256`` has the sum of the uncompressed table in the format of the program sha256sum, and the number of its
-runs. While the table is replaced it has two sums, the new one and the old one, so that one of them is right if the
-process is killed in between. A folder without this file comes from an earlier version; its table cannot be checked.
+The table is ``runs.csv``, or ``runs.parquet`` once it had `LARGE` runs. Beside it, ``runs.csv.sha256`` has the sum
+of the uncompressed table in the format of the program sha256sum, and the number of its runs. While the table is
+replaced it has two sums, the new one and the old one, so that one is right if the process is killed in between. A
+folder without this file comes from an earlier version; its table cannot be checked.
 """
 
 import csv
@@ -22,11 +23,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import write
+from budgetrun.base.files import explained, write
 from budgetrun.base.problem import BINARY, KEPT_BYTES, REGRESSION
 from budgetrun.config.problems import quoted
 
-MANIFEST, RUNS, SUMS = "manifest.json", "runs.csv", "runs.csv.sha256"
+MANIFEST, RUNS, PARQUET = "manifest.json", "runs.csv", "runs.parquet"
+# The runs from which on the table is Parquet.
+LARGE = 100_000
 AGAIN = "repeat the sweep: budgetrun sweep CONFIG"
 
 
@@ -96,10 +99,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Table:
-    """``runs.csv`` or ``runs.csv.gz``, as far as it can be read."""
+    """``runs.csv``, ``runs.csv.gz`` or ``runs.parquet``, as far as it can be read."""
 
     path: Path
-    lines: bytes  # uncompressed; a last line without an end is torn and left out
+    data: bytes  # uncompressed; a last line of text without an end is torn and left out
     # The sum of all of it, empty if it cannot be read to its end, and why it cannot.
     digest: str
     damage: str
@@ -108,17 +111,22 @@ class Table:
     sums: tuple[str, ...] | None
 
     @property
+    def is_large(self) -> bool:
+        """True for Parquet."""
+        return self.path.name == PARQUET
+
+    @property
     def altered(self) -> str:
         """In words how it differs from what the sweep wrote; empty if it does not, or if nobody knows."""
         if self.sums is None or self.digest in self.sums:
             return ""
-        n_runs = -1
+        n_runs = self.n_runs if self.is_large else -1
         with suppress(csv.Error):
-            for _ in csv.reader(io.StringIO(self.lines.decode("utf-8", "replace"), newline="")):
+            for _ in () if self.is_large else csv.reader(io.StringIO(self.data.decode("utf-8", "replace"), newline="")):
                 n_runs += 1
         if n_runs < self.n_runs:
             return f"{self.path}: has only {max(n_runs, 0):,} of the {self.n_runs:,} runs that the sweep wrote"
-        why = f"its sha256 is not that in {SUMS}"
+        why = f"its sha256 is not that in {self.path.name.removesuffix('.gz')}.sha256"
         return f"{self.path}: is not as the sweep wrote it ({why}), so numbers in it may be wrong"
 
 
@@ -126,14 +134,18 @@ def advice(folder: Path) -> str:
     """Return what to do about an altered table."""
     return (
         "restore the file from a copy, or repeat the sweep: budgetrun sweep CONFIG --force; "
-        f"to accept it as it is, delete {folder / SUMS}"
+        f"to accept it as it is, delete {_sums(folder, PARQUET if (folder / PARQUET).exists() else RUNS)}"
     )
+
+
+def _sums(folder: Path, name: str) -> Path:
+    return folder / f"{name}.sha256"
 
 
 def read_table(folder: Path) -> Table | None:
     """Return the table of a folder, compressed or not; None if there is none."""
-    # Reading a pipe would never end.
-    path = next(filter(os.path.isfile, (folder / RUNS, folder / f"{RUNS}.gz")), None)
+    # Reading a pipe would never end. A process that was killed when the table became large may leave both.
+    path = next(filter(os.path.isfile, (folder / PARQUET, folder / RUNS, folder / f"{RUNS}.gz")), None)
     if path is None:
         return None
     buffer, damage = io.BytesIO(), ""
@@ -144,7 +156,9 @@ def read_table(folder: Path) -> Table | None:
         damage = " ".join(str(error).split()) or type(error).__name__
     data = buffer.getvalue()
     digest = "" if damage else hashlib.sha256(data).hexdigest()
-    return Table(path, data[: data.rfind(b"\n") + 1], digest, damage, *_recorded(folder / SUMS))
+    if path.name == PARQUET:
+        return Table(path, data, digest, damage, *_recorded(_sums(folder, PARQUET)))
+    return Table(path, data[: data.rfind(b"\n") + 1], digest, damage, *_recorded(_sums(folder, RUNS)))
 
 
 def _recorded(path: Path) -> tuple[int, tuple[str, ...] | None]:
@@ -158,24 +172,31 @@ def _recorded(path: Path) -> tuple[int, tuple[str, ...] | None]:
     return int(n_runs[1]) if n_runs else 0, tuple(re.findall(r"^([0-9a-f]{64})  ", text, re.MULTILINE))
 
 
-def record(folder: Path, n_runs: int, *sums: str) -> None:
+def record(folder: Path, n_runs: int, *sums: str, name: str = RUNS) -> None:
     """Record the number of runs and the sums that the table may have now."""
-    lines = [f"# {n_runs} runs", *(f"{one}  {RUNS}" for one in dict.fromkeys(sums))]
-    write(folder / SUMS, "\n".join(lines) + "\n")
+    lines = [f"# {n_runs} runs", *(f"{one}  {name}" for one in dict.fromkeys(sums))]
+    write(_sums(folder, name), "\n".join(lines) + "\n")
 
 
-def replace_table(folder: Path, text: str, n_runs: int) -> None:
-    """Replace the table, and what is recorded of it; a process that is killed in between leaves both valid."""
-    data = text.encode("utf-8")
+def replace_table(folder: Path, table: str | bytes, n_runs: int) -> None:
+    """Replace the table, and what is recorded of it; a process that is killed in between leaves both valid.
+
+    Bytes are Parquet, which takes the place of a text.
+    """
+    name, data = (RUNS, table.encode("utf-8")) if isinstance(table, str) else (PARQUET, table)
     new = hashlib.sha256(data).hexdigest()
-    _, old = _recorded(folder / SUMS)
+    _, old = _recorded(_sums(folder, name))
     if old is None:
         before = read_table(folder)
         old = (before.digest,) if before else ()
-    record(folder, n_runs, new, *old)
-    write(folder / RUNS, data)
+    record(folder, n_runs, new, *old, name=name)
+    write(folder / name, data)
     if old:
-        record(folder, n_runs, new)
+        record(folder, n_runs, new, name=name)
+    if name == PARQUET:
+        for path in (folder / RUNS, folder / f"{RUNS}.gz", _sums(folder, RUNS)):
+            with explained(path):
+                path.unlink(missing_ok=True)
 
 
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
@@ -215,7 +236,18 @@ class _Part(BaseModel, strict=True):
     algorithms: list[str]
 
 
-class _Manifest(BaseModel, strict=True):
+class _Sweep(BaseModel, strict=True):
+    shard: str = ""
+    start: str | None = None
+    end: str | None = None
+    seconds: Seconds = 0.0
+    jobs: int = 1
+    parts: list[_Part] = []
+    versions: dict[str, str] = {}
+    git: _Git = _Git()
+
+
+class _Manifest(_Sweep, strict=True):
     name: str = ""
     source: str | None = None
     description: str | None = None
@@ -226,18 +258,12 @@ class _Manifest(BaseModel, strict=True):
     choose_expected: dict[str, list[dict[str, Any]]] = {}
     profile: str | None = None
     seed: int = 0
-    versions: dict[str, str] = {}
     revisions: list[str] = []
     code: str = ""
     compiled: bool | None = None
     plan: _Plan = _Plan()
-    git: _Git = _Git()
     datasets: dict[str, _Stream] = {}
-    start: str | None = None
-    end: str | None = None
-    seconds: Seconds = 0.0
-    jobs: int = 1
-    parts: list[_Part] = []
+    merged: list[_Sweep] = []
     failures: list[str] = []
 
 

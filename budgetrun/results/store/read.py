@@ -186,8 +186,9 @@ def load(folder: Path) -> Results:
     if altered := table.altered:
         raise AlteredError(f"{altered}; {advice(folder)}")
     if table.damage:
-        raise InputError(f"{path}: not readable as CSV ({table.damage}); {AGAIN}")
-    frame = _typed(_read_csv(table.lines, path), config, path)
+        raise InputError(f"{path}: not readable as {'Parquet' if table.is_large else 'CSV'} ({table.damage}); {AGAIN}")
+    read = _read_parquet if table.is_large else _read_csv
+    frame = _typed(read(table.data, path), config, path)
     done = frame["status"] == "done"
     # Without a copy where all are finished.
     runs, failed = frame if done.all() else frame[done].reset_index(drop=True), frame[~done].reset_index(drop=True)
@@ -252,7 +253,23 @@ def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
     if missing:
         noun = "column" if len(missing) == 1 else "columns"
         raise InputError(f"{path}: {noun} {names} missing; a results folder comes from: budgetrun sweep CONFIG")
-    for name in texts.keys() & set(frame):
+    return _cleaned(frame)
+
+
+def _read_parquet(data: bytes, path: Path) -> pd.DataFrame:
+    """Return all columns, as `_read_csv` does."""
+    from budgetrun.results.store.large import SCHEMA, read_columns
+
+    try:
+        frame = read_columns(data, SCHEMA.names).to_pandas()
+    except ValueError as error:
+        raise InputError(f"{path}: not readable as Parquet ({error}); {AGAIN}") from None
+    return _cleaned(frame.astype({column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}))
+
+
+def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which texts that are missing are empty, and those that are shown have no control characters."""
+    for name in (column.name for column in COLUMNS if column.kind in ("text", "json") and column.name in frame):
         # A line with too few cells has none.
         if frame[name].isna().any():
             frame[name] = frame[name].fillna("")

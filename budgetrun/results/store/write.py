@@ -4,7 +4,12 @@ The runs of a finished job are first written to ``parts/``, one file per job and
 checksum of its own; then ``runs.csv`` is rewritten. Every file is written under a temporary name and renamed. A torn
 line of either counts as a run that was never finished. A table that is not as it was written is only replaced, and its
 runs only count, if the parts have them all.
+
+From `files.LARGE` runs on, ``runs.parquet`` takes its place, and parts that it contains are removed. Sweeps of one
+folder then read the table again when another one has replaced it.
 """
+
+from __future__ import annotations
 
 import csv
 import io
@@ -18,20 +23,26 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from filelock import FileLock
 
 from budgetrun.base.errors import AlteredError, CannotWriteError, InputError
 from budgetrun.base.files import explained, make_folder, write
-from budgetrun.results.store.files import COLUMNS, MANIFEST, advice, read_manifest, read_table, replace_table
+from budgetrun.results.store import files
+from budgetrun.results.store.files import COLUMNS, MANIFEST, PARQUET, advice, read_manifest, read_table, replace_table
+
+if TYPE_CHECKING:
+    from budgetrun.results.store.large import LargeRows
 
 # A run as it is measured, and as it is stored: the text of each column.
 Value = str | int | float | None
 Record = dict[str, Value]
-Row = dict[str, str]
+Row = Mapping[str, str]
 
+# The columns that differ from one sweep to the next.
+MEASURED = ("seconds", "peak_memory_mb", "compile_seconds")
 _NAMES = tuple(column.name for column in COLUMNS)
 # Results may lack columns of later versions, and those that not every finished run fills.
 _OPTIONAL = {c.name: "" for c in COLUMNS if c.since != "0.1" or c.filled_by not in ("every", "finished")}
@@ -61,6 +72,18 @@ def move_aside(folder: Path) -> None:
             folder.rename(next(path for path in map(folder.with_name, names) if not path.exists()))
 
 
+def differing_keys(config: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Return the keys in which a resolved config has other runs than one that may be of another version."""
+    from budgetrun.config.schema import Config
+
+    # With the keys that this version adds; unchanged if this version cannot read it.
+    with suppress(ValueError):
+        before = Config.from_resolved(before).resolved()
+    # These keys say how results are shown, and what other folders hold; they may change.
+    shown = {"source", "description", "report", "profiles"}
+    return sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
+
+
 class Store:
     """One results folder, ``results/<name>``, which need not exist yet."""
 
@@ -70,7 +93,9 @@ class Store:
         self.curves = folder / "curves"
         self._lock = FileLock(folder / "store.lock")
         self._seen: dict[str, int] = {}
-        self._rows: dict[str, Row] | None = None
+        self._rows: dict[str, Row] | LargeRows | None = None
+        # The table of a large folder that was read; None for other folders.
+        self._read: tuple[int, int] | None = None
         # In words how the table differs from what was written; empty if it does not, or if the parts replace it.
         self._altered = ""
         # The same, if the parts have replaced it.
@@ -117,6 +142,17 @@ class Store:
         texts = (json.dumps({name: _text(row[name]) for name in _NAMES}, ensure_ascii=False) for row in rows)
         write(self.parts / f"{job_id}.jsonl", "".join(f"{zlib.crc32(text.encode()):08x} {text}\n" for text in texts))
 
+    def add(self, job_id: str, rows: Iterable[Row], n_runs: int) -> None:
+        """Store runs of other folders, and rewrite the table, which then has ``n_runs`` runs."""
+        with self._locked():
+            if n_runs >= files.LARGE:
+                self._rows = held = _as_large(self.rows())
+                for row in rows:
+                    held[row["run_id"]] = row
+            elif rows := list(rows):
+                self.save(job_id, rows)
+            self.write_table()
+
     def save_curves(self, job_id: str, curves: dict[str, Any]) -> None:
         """Store the curves of a finished job."""
         import numpy as np
@@ -133,14 +169,27 @@ class Store:
                 with explained(path):
                     path.unlink(missing_ok=True)
 
-    def rows(self) -> Mapping[str, Row]:
-        """Return every stored run by its id: from ``runs.csv``, and from jobs that finished after it was written."""
-        if self._rows is None:
+    def rows(self) -> dict[str, Row] | LargeRows:
+        """Return every stored run by its id: from the table, and from jobs that finished after it was written."""
+        if self._rows is None or self._read != self._large_table():
+            # Parts that the table does not have are read again.
+            self._seen, self._read = {}, self._large_table()
             self._rows = self._read_table()
         self._add_parts(self._rows)
         return self._rows
 
-    def _add_parts(self, rows: dict[str, Row]) -> None:
+    def whole_rows(self) -> Iterator[Row]:
+        """Yield every stored run; of a large folder, this takes less memory than the values of `rows`."""
+        rows = self.rows()
+        yield from rows.values() if isinstance(rows, dict) else rows.whole()
+
+    def _large_table(self) -> tuple[int, int] | None:
+        with suppress(OSError):
+            found = (self.folder / PARQUET).stat()
+            return found.st_ino, found.st_mtime_ns
+        return None
+
+    def _add_parts(self, rows: dict[str, Row] | LargeRows) -> None:
         """Add the runs of the parts that are new or have changed."""
         for path in sorted(self.parts.glob("*.jsonl")):
             try:
@@ -165,31 +214,50 @@ class Store:
 
     def prune(self, keep: Callable[[Row], bool]) -> None:
         """Remove the runs for which ``keep`` is false, also from parts and curves; call `write_table` afterwards."""
-        self._rows = {key: row for key, row in self.rows().items() if keep(row)}
+        rows = self.rows()
+        left = {key: rows[key] for key in rows if keep(rows[key])}
+        self._rows = left if isinstance(rows, dict) else rows.only(left)
         for path in self.parts.glob("*.jsonl"):
-            rows = _read_part(path)
-            kept = [row for row in rows if keep(row)]
-            if rows and not kept:
+            part = _read_part(path)
+            kept = [row for row in part if keep(row)]
+            if part and not kept:
                 with explained(path):
                     path.unlink()
                     (self.curves / f"{path.stem}.npz").unlink(missing_ok=True)
-            elif len(kept) < len(rows):
+            elif len(kept) < len(part):
                 self.save(path.stem, kept)
 
     def write_table(self) -> None:
-        """Rewrite ``runs.csv``, sorted.
+        """Rewrite the table, sorted.
 
         Raises AlteredError: as `check`: what somebody edited must not pass for what was written.
         """
         self.check()
         with self._locked():
             rows, known = self.rows(), self._lines
+            if not isinstance(rows, dict) or len(rows) >= files.LARGE:
+                self._write_large(rows)
+                return
             # In the previous order, so that little is left to sort.
             lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
             lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
             self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
             text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
             replace_table(self.folder, text, len(self._lines))
+
+    def _write_large(self, rows: dict[str, Row] | LargeRows) -> None:
+        from budgetrun.results.store.large import LargeRows
+
+        rows = _as_large(rows)
+        if rows.changed:
+            replace_table(self.folder, data := rows.packed(), len(rows))
+            self._rows, self._read, self._lines = LargeRows(data), self._large_table(), {}
+        for name, stamp in self._seen.items():
+            with explained(self.parts / name), suppress(FileNotFoundError):
+                # A job that was retried meanwhile has another part.
+                if (self.parts / name).stat().st_mtime_ns == stamp:
+                    (self.parts / name).unlink()
+        self._seen = {}
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -202,30 +270,32 @@ class Store:
                 self._lock.release()
 
     def _check_config(self, config: dict[str, Any]) -> None:
-        from budgetrun.config.schema import Config
-
         old = self.manifest()
-        before = config if old is None else old["config"]
-        # With the keys that this version adds; unchanged if this version cannot read it.
-        with suppress(ValueError):
-            before = Config.from_resolved(before).resolved()
-        # These keys say how results are shown, and what other folders hold; they may change.
-        shown = {"source", "description", "report", "profiles"}
-        differing = sorted(k for k in {*config, *before} - shown if config.get(k) != before.get(k))
+        differing = [] if old is None else differing_keys(config, old["config"])
         if differing:
             raise InputError(
                 f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
                 f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
             )
 
-    def _read_table(self) -> dict[str, Row]:
+    def _read_table(self) -> dict[str, Row] | LargeRows:
         """Return the intact rows of the table, or none if it was altered and the parts have all of its runs."""
         table = read_table(self.folder)
+        self._altered = ""
         if table is None:
             return {}
-        found: dict[str, Row] = {}
+        found: dict[str, Row] | LargeRows = {}
+        if table.is_large:
+            from budgetrun.results.store import large
+
+            try:
+                found = large.LargeRows(table.data)
+            except ValueError as error:
+                self._altered = table.altered or f"{table.path}: not readable as Parquet ({error})"
+                return found
         with suppress(csv.Error):
-            for line in csv.DictReader(io.StringIO(table.lines.decode("utf-8", "replace"), newline="")):
+            text = "" if table.is_large else table.data.decode("utf-8", "replace")
+            for line in csv.DictReader(io.StringIO(text, newline="")):
                 row = _OPTIONAL | line
                 if _is_intact(row):
                     found[row["run_id"]] = {name: row[name] for name in _NAMES}
@@ -238,6 +308,17 @@ class Store:
             self._altered = altered
             self._seen = {}
         return found
+
+
+def _as_large(rows: dict[str, Row] | LargeRows) -> LargeRows:
+    from budgetrun.results.store.large import LargeRows
+
+    if isinstance(rows, LargeRows):
+        return rows
+    found = LargeRows()
+    for run_id, row in rows.items():
+        found[run_id] = row
+    return found
 
 
 def _read_part(path: Path) -> list[Row]:
@@ -294,4 +375,4 @@ def _line(row: Row) -> str:
 def _order(row: Row) -> tuple[Any, ...]:
     budget = (int(row["budget"]) if row["budget"] else -1, float(row["budget_fraction"] or 0))
     stream = (row["dataset"], row["task"], int(row["repetition"]))
-    return *stream, row["label"], *budget, row["parameters"], int(row["seed"])
+    return *stream, row["label"], *budget, row["parameters"], int(row["seed"]), row["kernel"], row["run_id"]

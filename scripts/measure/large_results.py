@@ -1,0 +1,150 @@
+"""Measure status, report and resume on a made-up results folder of a million runs; write results/large_results.csv.
+
+The runs are those of a config on generated data, with outcomes that are drawn instead of played. Each command is a
+process of its own, of which processor seconds, seconds and peak memory are measured.
+
+Usage: python scripts/measure/large_results.py [--runs N] [--record]
+"""
+
+import argparse
+import csv
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from budgetrun import config as config_module
+from budgetrun.results.store import files
+from budgetrun.results.store.large import LargeRows
+from budgetrun.results.store.write import Store
+from budgetrun.runner import provenance
+from budgetrun.runner.plan import Options, make_plan
+
+TOP = Path(__file__).resolve().parents[2]
+TABLE = TOP / "results" / "large_results.csv"
+BUDGETS = list(range(5, 55, 5))
+SETTINGS = 500  # of the config below, on each of ten datasets
+COLUMNS = ("runs", "command", "cpu_seconds", "seconds", "peak_mb")
+
+
+def config(folder: Path, n_runs: int) -> Path:
+    """Write a config of ``n_runs`` runs: ten datasets, 500 settings, and as many repetitions as that takes."""
+    data = {"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 150}}
+    variants = [{"variant": name} for name in ("basic", "greedy", "self_tuned")]
+    given = {
+        "name": "large",
+        "datasets": [data | {"label": f"stream_{i}"} for i in range(10)],
+        "kernel": {"name": "gaussian", "gamma": [0.1, 0.2, 0.5, 1, 2]},
+        "repetitions": max(1, n_runs // (10 * SETTINGS)),
+        "algorithms": [
+            {"name": "remove_oldest", "budget": BUDGETS},
+            {"name": "rbp", "budget": BUDGETS, "seeds": 3},
+            *({"name": "forgetron", "budget": BUDGETS} | variant for variant in variants),
+            {"name": "bpa", "variant": "nearest", "C": [0.1, 1, 10], "budget": BUDGETS},
+        ],
+        # A figure takes as long for few runs as for many.
+        "report": {
+            "tables": [
+                {"name": "all", "caption": "Error of each setting", "quantity": "online_error"},
+                {"name": "chosen", "caption": "Error", "quantity": "online_error", "choose": {"by": "prefix_error"}},
+            ],
+            "figures": [{"name": "one", "dataset": "stream_0", "lines": ["remove_oldest", "rbp"], "x": "budget"}],
+        },
+    }
+    path = folder / "large.yaml"
+    path.write_text(yaml.safe_dump(given), encoding="utf-8")
+    return path
+
+
+def make(path: Path, results: Path) -> int:
+    """Make the results folder of a config whose runs all have finished; return how many there are."""
+    loaded = config_module.load(path)
+    plan, options = make_plan(loaded), Options(results)
+    store, rows, rng = Store(options.folder(loaded)), LargeRows(), np.random.default_rng(0)
+    store.open(provenance.manifest(loaded, plan, options, None))
+    for run in plan.runs:
+        spec, mistakes = run.spec, int(rng.integers(30, 120))
+        facts = {"damage": rng.random(), "shrinking": rng.random(), "U": rng.random()} if "forg" in spec.name else {}
+        rows[run.run_id] = dict.fromkeys((column.name for column in files.COLUMNS), "") | {
+            "run_id": run.run_id, "dataset": run.dataset, "task": run.task, "repetition": str(run.repetition),
+            "seed": str(spec.seed), "algorithm": spec.name, "parameters": json.dumps(spec.parameters),
+            "kernel": f"gaussian({spec.kernel.text})", "budget": str(spec.budget), "n_examples": "300",
+            "mistakes": str(mistakes), "online_error": repr(mistakes / 300), "updates": str(mistakes),
+            "margin_updates": "0", "support_size": str(spec.budget), "max_support_size": str(spec.budget),
+            "seconds": repr(round(rng.random(), 6)), "peak_memory_mb": "90.1", "status": "done", "label": spec.label,
+            "prefix_examples": "30", "prefix_mistakes": str(mistakes // 10), "facts": json.dumps(facts),
+            "setting": json.dumps(spec.setting), "zero_scores": "1",
+        }  # fmt: skip
+    store.add("made", rows.whole(), len(rows))
+    manifest = store.manifest()
+    assert manifest is not None
+    store.write_manifest(manifest | {"end": provenance.now()})
+    return len(plan.runs)
+
+
+def measured(name: str, code: str, folder: Path) -> dict[str, object]:
+    """Run code in a process of its own, and return what it took."""
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    # What the system counts for a child begins with the memory of this process.
+    code += "\nprint('peak', open('/proc/self/status').read().split('VmHWM:')[1].split()[0], file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(TOP), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "peak" in done.stderr, done.stderr
+    print(f"{name}: {(done.stdout + done.stderr).strip().splitlines()[-2:]}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    seconds = time.monotonic() - began
+    peak = int(done.stderr.split()[-1]) / 1024
+    return {"command": name, "cpu_seconds": f"{cpu:.1f}", "seconds": f"{seconds:.1f}", "peak_mb": f"{peak:.0f}"}
+
+
+def command(*words: str) -> str:
+    """Return the code that runs a command and goes on."""
+    return (
+        f"from budgetrun.cli import main\ntry:\n    main({list(words)!r}, prog_name='budgetrun')\n"
+        "except SystemExit as ended:\n    assert not ended.code, ended.code\n"
+    )
+
+
+def main() -> None:
+    """Read the arguments, make the folder and measure."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=1_000_000, metavar="N", help="the number of runs, some thousands")
+    parser.add_argument("--record", action="store_true", help="write results/large_results.csv")
+    chosen = parser.parse_args()
+    files.LARGE = min(files.LARGE, chosen.runs)
+    with tempfile.TemporaryDirectory(prefix="large-") as top:
+        folder = Path(top)
+        path, began = config(folder, chosen.runs), time.monotonic()
+        n_runs = make(path, folder / "results")
+        size = (folder / "results" / "large" / files.PARQUET).stat().st_size
+        print(f"{n_runs:,} runs made in {time.monotonic() - began:.0f} s, {size / 1e6:.0f} MB", flush=True)
+        large = f"from budgetrun.results.store import files; files.LARGE = {files.LARGE}\n"
+        resume = "from budgetrun import cli; cli._report = lambda folder: None\n" + command("sweep", "large.yaml")
+        found = [
+            measured("status", large + command("status", "results/large"), folder),
+            measured("resume", large + resume, folder),
+            measured("report", large + command("report", "results/large"), folder),
+        ]
+    rows = [{"runs": n_runs} | row for row in found]
+    with TABLE.open("w", newline="", encoding="utf-8") if chosen.record else open(os.dup(1), "w") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
