@@ -1,4 +1,4 @@
-"""Generate parts of docs/learners.md and docs/gallery.md from the code and the configs, for write_numbers.py."""
+"""Generate parts of docs/arena.md, gallery.md and learners.md from results, code and configs, for write_numbers.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from budgetrun.engine.hypotheses.base import bytes_needed
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.page import sections
 from budgetrun.papers import solvers, theory
+from budgetrun.papers.arena.site import Arena
 from budgetrun.play import selection
+from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "results"
@@ -273,4 +275,11 @@ def _figures(folder: str, config: Config) -> dict[str, str]:
     return {file: title for file, title in titles.items() if (RESULTS / folder / "figures" / file).is_file()}
 
 
-PARTS = {"learners": all_learners, "gallery": gallery}
+def arena() -> str:
+    """Return what the site of the arena says first."""
+    return "\n".join(
+        ["## What was found", "", *(f"- {sentence}" for sentence in Arena(load(RESULTS / "arena")).sentences), ""]
+    )
+
+
+PARTS = {"arena": arena, "learners": all_learners, "gallery": gallery}

@@ -1,4 +1,4 @@
-"""Run the tutorial, docs/compare.md, docs/arena.md and README.md; write the output of their commands, and a figure, into them.
+"""Run the tutorial, compare.md, arena.md and README.md; write the output of their commands, and a figure, into them.
 
 A block of the language ``console`` is a command and its output; ``text`` after ``python`` is what the code printed; a
 ``yaml`` block with a name is a file of that name.
