@@ -25,8 +25,8 @@ pytestmark = pytest.mark.usefixtures("demo_folder")
       "sliding_error_percent, fading_error_percent, f1, kappa, auc, brier, log_loss, kept_bytes, rmse, mae, r2, "
       "online_error_percent_sd, support_size_sd, margin_updates_sd, test_error_percent_sd, "
       "last_test_error_percent_sd, seconds_sd, objective_sd, gap_sd, "
-      "sliding_error_percent_sd, fading_error_percent_sd, f1_sd, kappa_sd, auc_sd, brier_sd, log_loss_sd, kept_bytes_sd, "
-      "rmse_sd, mae_sd, r2_sd)"]),
+      "sliding_error_percent_sd, fading_error_percent_sd, f1_sd, kappa_sd, auc_sd, brier_sd, log_loss_sd, "
+      "kept_bytes_sd, rmse_sd, mae_sd, r2_sd)"]),
     ("dataset,label,budget,online_error_percent\ndigits,a,1.5,x\ndigits,b,,\ndigits,c,,101\ndigits,d\n"
      "digits,e,3,1\ndigits,e,3,2\n",
      ["printed.csv:2: budget: must be an integer >= 1 or empty, got '1.5'",

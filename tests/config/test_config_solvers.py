@@ -102,8 +102,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
      "divided by"),
     (LEARNING | table(quantity="gap"),
      "report.tables[0].quantity: must be one of online_error, support_size, margin_updates, test_error, "
-     "last_test_error, seconds, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes, as the "
-     "algorithms are learners, got 'gap'"),
+     "last_test_error, seconds, seconds_ratio, sliding_error, fading_error, f1, kappa, auc, brier, log_loss, "
+     "kept_bytes, as the algorithms are learners, got 'gap'"),
     (MPU | figure(x="budget"), "report.figures[0].x: must be seconds, as the algorithms are solvers, got 'budget'"),
     (MPU | figure(x="seconds", y="online_error"),
      "report.figures[0].y: with x: seconds must be one of gap, got 'online_error'"),

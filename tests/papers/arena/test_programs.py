@@ -128,7 +128,7 @@ def test_a_program_plays_by_lines(tmp_path, block):
     ("scikit_learn", {"model": "linear_model.Oak"}, "model: sklearn has no 'linear_model.Oak'"),
     ("command", {"command": "no-such-program"}, "command 'no-such-program' cannot be started: "),
     ("command", {"command": "true"}, "command 'true' ended; it must answer each line of numbers with one line"),
-    ("command", {"command": "sh -c 'echo high; cat'"}, "command \"sh -c 'echo high; cat'\" answered 'high'; it must answer"),
+    ("command", {"command": "sh -c 'echo high; cat'"}, "command \"sh -c 'echo high; cat'\" answered 'high'; it must"),
 ])  # fmt: skip
 def test_what_cannot_be_played_is_said(name, given, said):
     with pytest.raises(InputError) as raised:

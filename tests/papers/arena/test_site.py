@@ -18,7 +18,35 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--virtual-time-budget=20000",
+    "--enable-logging=stderr",
 ]  # fmt: skip
+# Choose another stream, axis, size and learner, hover over a point, and look for a learner; then tell what is there.
+ACTS = """<script type="module">
+const at = id => document.getElementById(id), wait = () => new Promise(done => setTimeout(done, 1500));
+const change = (id, i) => { at(id).selectedIndex = i; at(id).dispatchEvent(new Event("input")); };
+await wait();
+change("stream", 1);
+change("axis", 1);
+change("size", 1);
+change("learner", 2);
+await wait();
+const points = document.querySelectorAll("#front path[aria-roledescription=point]");
+for (const event of ["pointerover", "pointermove"])
+  points[0].dispatchEvent(new PointerEvent(event, { bubbles: true, clientX: 5, clientY: 5 }));
+await wait();
+const told = {
+  seen: points.length,
+  tip: document.querySelector("#vg-tooltip-element")?.textContent ?? "",
+  bars: document.querySelectorAll("#wins path").length,
+  lines: document.querySelectorAll("#anytime path").length,
+  wide: document.documentElement.scrollWidth > innerWidth,
+};
+at("find").value = "rbp";
+at("find").dispatchEvent(new Event("input"));
+await wait();
+told.found = [...document.querySelectorAll("#table tbody th")].map(cell => cell.textContent);
+document.body.dataset.told = JSON.stringify(told);
+</script>"""
 LAZY = "import sys\nfor _ in sys.stdin:\n    print(1, flush=True)\n    sys.stdin.readline()\n"
 
 
@@ -42,8 +70,7 @@ def arena(tmp_path_factory):
         {"name": "mine", "path": "mine.csv", "order": "permuted"},
     ]
     metrics = ["prefix_log_loss", "kept_bytes"]
-    path = config(folder, "own", datasets=data, algorithms=algorithms, metrics=metrics, tie="positive", repetitions=3)
-    return path
+    return config(folder, "own", datasets=data, algorithms=algorithms, metrics=metrics, tie="positive", repetitions=3)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +127,8 @@ def test_the_first_sentences_name_the_best(played):
     assert set(ranks.labels) == {"majority", "logistic", "rbp", "stoptron"}
     (sentence,) = [text for text in arena.sentences if text.startswith("Within 8 KB, ")]
     best = arena.results.title(ranks.labels[ranks.order[0]])
-    assert f"Within 8 KB, {best} ({ranks.ranks.min():.1f}) has the best mean rank of 4 learners over 2 streams" in sentence
+    said = f"Within 8 KB, {best} ({ranks.ranks.min():.1f}) has the best mean rank of 4 learners over 2 streams"
+    assert said in sentence
     lost = arena.lost_to_linear(8000)
     assert ("lose to a linear one" in sentence) == bool(lost)
 
@@ -117,26 +145,9 @@ def test_results_without_bytes_have_no_site(tmp_path, capsys):
 def test_a_browser_draws_the_charts_without_an_error(played, tmp_path, width):
     # The same page, after a click on a family, another stream, axis, size and learner; then it tells what it shows.
     page = (played / "site" / "index.html").read_text()
-    acts = """<script type="module">
-const wait = () => new Promise(done => setTimeout(done, 1500));
-await wait();
-const change = (id, i) => { const one = document.getElementById(id); one.selectedIndex = i; one.dispatchEvent(new Event("input")); };
-change("stream", 1); change("axis", 1); change("size", 1); change("learner", 2);
-await wait();
-const points = () => document.querySelectorAll("#front path[aria-roledescription=point]");
-const seen = points().length;
-for (const event of ["pointerover", "pointermove"]) points()[0].dispatchEvent(new PointerEvent(event, { bubbles: true, clientX: 5, clientY: 5 }));
-await wait();
-const tip = document.querySelector("#vg-tooltip-element")?.textContent ?? "";
-document.getElementById("find").value = "rbp"; document.getElementById("find").dispatchEvent(new Event("input"));
-await wait();
-const told = { seen, tip, bars: document.querySelectorAll("#wins path").length, wide: document.documentElement.scrollWidth > innerWidth,
-  lines: document.querySelectorAll("#anytime path").length, found: [...document.querySelectorAll("#table tbody th")].map(cell => cell.textContent) };
-document.body.dataset.told = JSON.stringify(told);
-</script></body>"""
     tried = played / "site" / "tried.html"
-    tried.write_text(page.replace("</body>", acts))
-    command = [CHROMIUM, *FLAGS, f"--window-size={width},1600", f"--user-data-dir={tmp_path}", "--enable-logging=stderr"]
+    tried.write_text(page.replace("</body>", ACTS + "</body>"))
+    command = [CHROMIUM, *FLAGS, f"--window-size={width},1600", f"--user-data-dir={tmp_path}"]
     done = subprocess.run([*command, "--dump-dom", tried.as_uri()], capture_output=True, text=True, timeout=120)
     tried.unlink()
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "ResizeObserver" not in line]
