@@ -165,6 +165,13 @@ def test_programs_stand_beside_learners_in_a_config(tmp_path, capsys):
         assert float(found[label, "0"]["kept_bytes"]) > 0, label
 
 
+def test_a_check_starts_no_program(tmp_path, capsys):
+    path = config(tmp_path, algorithms=[{"name": "command", "command": f"touch {tmp_path / 'started'}"}])
+    assert run(capsys, "check", path)[0] == 0
+    assert run(capsys, "sweep", path, "--dry-run", "--results", tmp_path)[0] == 0
+    assert not (tmp_path / "started").exists()
+
+
 # -- sizes that hold nothing -------------------------------------------------------------------------------------------
 
 
