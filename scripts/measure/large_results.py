@@ -53,7 +53,7 @@ def config(folder: Path, n_runs: int) -> Path:
         "report": {
             "tables": [
                 {"name": "all", "caption": "Error of each setting", "quantity": "online_error"},
-                {"name": "chosen", "caption": "Error", "quantity": "online_error", "choose": {"by": "prefix_error"}},
+                {"name": "chosen", "caption": "Error", "quantity": "online_error", "choose": {"by": "prefix"}},
             ],
             "figures": [{"name": "one", "dataset": "stream_0", "lines": ["remove_oldest", "rbp"], "x": "budget"}],
         },
