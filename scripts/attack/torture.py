@@ -8,7 +8,7 @@ those of a cluster with two of them, whose scheduler is attacked as well. With -
 and with --large their table is Parquet from so many runs on. With --record, the counts of all kinds of
 attacks together become a row of results/torture.csv, from which CONTRIBUTING.md takes them.
 
-Usage: python scripts/attack/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--shard PART/OF] [--large N] [--record]
+Usage: python scripts/attack/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--shard P/N] [--large N]
 """
 
 import argparse
@@ -58,7 +58,8 @@ MEASURED = ("seconds", "peak_memory_mb")
 END_SECONDS = 60
 ORPHAN_SECONDS = 10
 SENTENCE = re.compile(
-    r"torture: \d+ runs to do, \d+ finished, in \S+|torture: shard .*|[\d,]+/[\d,]+ runs, .*|\S+: \d+ files of tables and figures, .*"
+    r"torture: \d+ runs to do, \d+ finished, in \S+|torture: shard .*|[\d,]+/[\d,]+ runs, .*|"
+    r"\S+: \d+ files of tables and figures, .*"
 )
 KILL, TERM, INT, HUP = signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
