@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hostile.test_store_faults import CONFIG, row
 from results.report.fake_results import build, paper_rows
-from sweeping import COMMAND, config, ended, kill_started, rows, run, slow_config, start, wait_for
+from sweeping import COMMAND, TOP, config, ended, kill_started, rows, run, slow_config, start, wait_for
 
 from budgetrun.base.errors import AlteredError, InputError
 from budgetrun.results.store import files, large
@@ -225,6 +225,11 @@ def test_a_large_sweep_that_is_killed_resumes(tmp_path):
     assert len(found) == 12
     assert all(found[key] == old for key, old in seen.items())
     assert not list((folder / "parts").glob("*.jsonl"))
+
+
+def test_the_page_says_from_when_on(monkeypatch):
+    monkeypatch.undo()
+    assert f"once a folder has had {files.LARGE:,} runs" in (TOP / "docs" / "configs.md").read_text()
 
 
 def test_values_that_texts_have(tmp_path):
