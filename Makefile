@@ -15,7 +15,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test test-all test-compiled test-results coverage fuzz torture lint mypy docs data bench report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test test-all test-compiled test-results coverage fuzz torture lint mypy docs data bench archive report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ data: $(READY)  ## Download and verify the data sets of all configs
 
 bench: $(READY)  ## Measure the engine against plain loops, on an idle machine
 	$(BIN)/python -m benchmarks
+
+archive: $(READY)  ## Pack results with what is too large to be committed, in build/archive, with RO-Crate and Croissant metadata
+	$(BIN)/python scripts/results/archive.py
 
 report: $(READY)  ## Write tables, figures and pages again from the finished runs
 	$(BIN)/budgetrun report $(RESULTS)

@@ -4,10 +4,11 @@ Short sweeps on generated data share one results folder. Each attack starts the 
 processes or to all of them, waits for the end, and compares the folder with what was visible in it before, and with
 an undisturbed sweep. The next attack resumes the folder. The exit code is 1 if anything was lost, doubled, changed or
 left behind, if a command did not end, or if it said more than a sentence. With --backend dask, the attacked workers are
-those of a cluster with two of them, whose scheduler is attacked as well. With --record, the counts of all kinds of
+those of a cluster with two of them, whose scheduler is attacked as well. With --shard, the sweeps are those of a shard,
+and with --large their table is Parquet from so many runs on. With --record, the counts of all kinds of
 attacks together become a row of results/torture.csv, from which CONTRIBUTING.md takes them.
 
-Usage: python scripts/attack/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--record]
+Usage: python scripts/attack/torture.py [N] [--seed S] [--kind WORD] [--backend NAME] [--shard P/N] [--large N]
 """
 
 import argparse
@@ -28,10 +29,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
+import pyarrow.parquet as pq
 import yaml
 
+from budgetrun.results.store import files
 from budgetrun.results.store.write import Row, Store
 
 TOP = Path(__file__).resolve().parents[2]
@@ -54,7 +58,8 @@ MEASURED = ("seconds", "peak_memory_mb")
 END_SECONDS = 60
 ORPHAN_SECONDS = 10
 SENTENCE = re.compile(
-    r"torture: \d+ runs to do, \d+ finished, in \S+|[\d,]+/[\d,]+ runs, .*|\S+: \d+ files of tables and figures, .*"
+    r"torture: \d+ runs to do, \d+ finished, in \S+|torture: shard .*|[\d,]+/[\d,]+ runs, .*|"
+    r"\S+: \d+ files of tables and figures, .*"
 )
 KILL, TERM, INT, HUP = signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
@@ -141,6 +146,8 @@ class Sandbox:
 
     top: Path
     backend: str = "local"
+    shard: str = ""
+    large: int = files.LARGE
     cluster: Cluster | None = None
     environment: dict[str, str] = field(default_factory=dict)
     reference: dict[str, Row] = field(default_factory=dict)
@@ -166,16 +173,19 @@ class Sandbox:
 
     @property
     def results(self) -> Path:
-        return self.top / "results" / "torture"
+        part = f".{self.shard.replace('/', '-of-')}" if self.shard else ""
+        return self.top / "results" / f"torture{part}"
 
     def start(self, verb: str, *options: str) -> subprocess.Popen[str]:
         """Start a command in a session of its own; ``sweep`` alone makes no report."""
         undrawn = "from budgetrun import cli; cli._report = lambda folder: None; " if verb == "sweep" else ""
-        words = {"sweep": ["sweep", "torture.yaml", "--backend", self.backend], "report": ["report", "results/torture"]}
+        words = {"sweep": ["sweep", "torture.yaml", "--backend", self.backend], "report": ["report", str(self.results)]}
+        words["sweep"] += ["--shard", self.shard] if self.shard else []
         if self.cluster is not None:
             words["sweep"] += ["--scheduler", self.cluster.address]
         words["all"] = words["sweep"]
-        code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}main()"
+        code = f"import sys; sys.argv[0] = 'budgetrun'; from budgetrun.__main__ import main; {undrawn}"
+        code += f"from budgetrun.results.store import files; files.LARGE = {self.large}; main()"
         return subprocess.Popen(
             [sys.executable, "-c", code, *words[verb], *options],
             cwd=self.top,
@@ -198,7 +208,7 @@ class Sandbox:
 
     def moved_aside(self) -> list[Path]:
         """Return the folders that --force has moved aside."""
-        return sorted(self.results.parent.glob("torture.old-*"))
+        return sorted(self.results.parent.glob(f"{self.results.name}.old-*"))
 
 
 def _outcome(row: Row) -> Row:
@@ -356,6 +366,10 @@ def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: b
     if complete and (missing := sandbox.reference.keys() - found.keys()):
         problems["lost"] = f"{len(missing)} runs although the sweep had ended: {', '.join(sorted(missing))}"
     changed = [key for rows in (found, aside) for key, row in rows.items() if sandbox.reference.get(key) != row]
+    if (table := sandbox.results / "runs.parquet").is_file():
+        ids = pq.read_table(table, columns=["run_id"])["run_id"].to_pylist()
+        if len(ids) > len(set(ids)):
+            problems["doubled"] = f"{len(ids) - len(set(ids))} rows of runs.parquet"
     table = sandbox.results / "runs.csv"
     if table.is_file():
         with table.open(newline="", encoding="utf-8") as file:
@@ -381,6 +395,7 @@ def torture(
     backend: str = "local",
     say: Callable[[str], None] = print,
     record: Callable[[Counter[str]], None] = lambda counts: None,
+    **options: Any,
 ) -> Counter[str]:
     """Attack ``n`` times, and return how often each problem was found; ``record`` gets the counts now and then."""
     kinds = [one for one in (OF_DASK if backend == "dask" else KINDS) if kind in one.name]
@@ -391,7 +406,7 @@ def torture(
     counts: Counter[str] = Counter()
     attacks: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="torture-") as top:
-        sandbox = Sandbox(Path(top), backend)
+        sandbox = Sandbox(Path(top), backend, **options)
         began = time.monotonic()
         for i in range(n):
             # Each attack has a seed of its own, so that the order of the kinds is random too.
@@ -446,11 +461,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks")
     parser.add_argument("--kind", default="", metavar="WORD", help="only kinds of attacks whose name has this word")
     parser.add_argument("--backend", choices=list(WORKERS), default="local", help="where the workers of sweeps run")
+    parser.add_argument("--shard", default="", metavar="PART/OF", help="attack the sweeps of a shard")
+    parser.add_argument("--large", type=int, default=files.LARGE, metavar="N", help="Parquet from N runs on")
     parser.add_argument("--record", action="store_true", help="write the counts into results/torture.csv")
     chosen = parser.parse_args()
     record = partial(recorded, chosen.backend, chosen.seed) if chosen.record else lambda counts: None
     say = partial(print, flush=True)
-    counts = torture(chosen.n, chosen.seed, chosen.kind, chosen.backend, say, record)
+    given = {"shard": chosen.shard, "large": chosen.large}
+    counts = torture(chosen.n, chosen.seed, chosen.kind, chosen.backend, say, record, **given)
     return int(any(counts[problem] for problem in PROBLEMS))
 
 

@@ -8,6 +8,7 @@ Usage: python scripts/measure/large_results.py [--runs N] [--record]
 
 import argparse
 import csv
+import io
 import json
 import os
 import resource
@@ -18,11 +19,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
 from budgetrun import config as config_module
 from budgetrun.results.store import files
-from budgetrun.results.store.large import LargeRows
+from budgetrun.results.store.large import SCHEMA
 from budgetrun.results.store.write import Store
 from budgetrun.runner import provenance
 from budgetrun.runner.plan import Options, make_plan
@@ -53,7 +56,7 @@ def config(folder: Path, n_runs: int) -> Path:
         "report": {
             "tables": [
                 {"name": "all", "caption": "Error of each setting", "quantity": "online_error"},
-                {"name": "chosen", "caption": "Error", "quantity": "online_error", "choose": {"by": "prefix_error"}},
+                {"name": "chosen", "caption": "Error", "quantity": "online_error", "choose": {"by": "prefix"}},
             ],
             "figures": [{"name": "one", "dataset": "stream_0", "lines": ["remove_oldest", "rbp"], "x": "budget"}],
         },
@@ -67,22 +70,47 @@ def make(path: Path, results: Path) -> int:
     """Make the results folder of a config whose runs all have finished; return how many there are."""
     loaded = config_module.load(path)
     plan, options = make_plan(loaded), Options(results)
-    store, rows, rng = Store(options.folder(loaded)), LargeRows(), np.random.default_rng(0)
+    store, rng, n = Store(options.folder(loaded)), np.random.default_rng(0), len(plan.runs)
     store.open(provenance.manifest(loaded, plan, options, None))
-    for run in plan.runs:
-        spec, mistakes = run.spec, int(rng.integers(30, 120))
-        facts = {"damage": rng.random(), "shrinking": rng.random(), "U": rng.random()} if "forg" in spec.name else {}
-        rows[run.run_id] = dict.fromkeys((column.name for column in files.COLUMNS), "") | {
-            "run_id": run.run_id, "dataset": run.dataset, "task": run.task, "repetition": str(run.repetition),
-            "seed": str(spec.seed), "algorithm": spec.name, "parameters": json.dumps(spec.parameters),
-            "kernel": f"gaussian({spec.kernel.text})", "budget": str(spec.budget), "n_examples": "300",
-            "mistakes": str(mistakes), "online_error": repr(mistakes / 300), "updates": str(mistakes),
-            "margin_updates": "0", "support_size": str(spec.budget), "max_support_size": str(spec.budget),
-            "seconds": repr(round(rng.random(), 6)), "peak_memory_mb": "90.1", "status": "done", "label": spec.label,
-            "prefix_examples": "30", "prefix_mistakes": str(mistakes // 10), "facts": json.dumps(facts),
-            "setting": json.dumps(spec.setting), "zero_scores": "1",
-        }  # fmt: skip
-    store.add("made", rows.whole(), len(rows))
+    specs = {id(run.spec): run.spec for run in plan.runs}
+    parameters = {key: json.dumps(spec.parameters) for key, spec in specs.items()}
+    settings = {key: json.dumps(spec.setting) for key, spec in specs.items()}
+    mistakes, damage = rng.integers(30, 120, n), rng.random(n)
+    columns = {
+        "run_id": [run.run_id for run in plan.runs],
+        "dataset": [run.dataset for run in plan.runs],
+        "task": ["-"] * n,
+        "repetition": [run.repetition for run in plan.runs],
+        "seed": [run.spec.seed for run in plan.runs],
+        "algorithm": [run.spec.name for run in plan.runs],
+        "parameters": [parameters[id(run.spec)] for run in plan.runs],
+        "kernel": [f"gaussian({run.spec.kernel.text})" for run in plan.runs],
+        "budget": [run.spec.budget for run in plan.runs],
+        "n_examples": np.full(n, 300),
+        "mistakes": mistakes,
+        "online_error": mistakes / 300,
+        "updates": mistakes,
+        "margin_updates": np.zeros(n, np.int64),
+        "support_size": [run.spec.budget for run in plan.runs],
+        "max_support_size": [run.spec.budget for run in plan.runs],
+        "seconds": rng.random(n),
+        "peak_memory_mb": np.full(n, 90.1),
+        "status": ["done"] * n,
+        "error": [""] * n,
+        "label": [run.spec.label for run in plan.runs],
+        "prefix_examples": np.full(n, 30),
+        "prefix_mistakes": mistakes // 10,
+        # Those of a Forgetron are all different.
+        "facts": [
+            f'{{"damage": {damage[i]}}}' if run.spec.name == "forgetron" else "{}" for i, run in enumerate(plan.runs)
+        ],
+        "setting": [settings[id(run.spec)] for run in plan.runs],
+        "zero_scores": np.ones(n, np.int64),
+    }
+    arrays = [pa.array(columns[f.name], f.type) if f.name in columns else pa.nulls(n, f.type) for f in SCHEMA]
+    file = io.BytesIO()
+    pq.write_table(pa.table(arrays, SCHEMA), file, compression="zstd", row_group_size=100_000)
+    files.replace_table(store.folder, file.getvalue(), n)
     manifest = store.manifest()
     assert manifest is not None
     store.write_manifest(manifest | {"end": provenance.now()})

@@ -10,6 +10,7 @@ from results.report.fake_results import build, paper_rows
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import Config
 from budgetrun.results.report import Report, figures
+from budgetrun.results.store import files
 from budgetrun.results.store.files import COLUMNS
 from budgetrun.results.store.write import Store
 
@@ -89,11 +90,18 @@ def outcome(work, monkeypatch, number, error):
 
 
 @pytest.mark.parametrize(
-    ("start", "error"), [("empty", errno.ENOSPC), ("half", errno.EIO), ("packed", errno.EACCES)], ids=str
+    ("start", "error"),
+    [("empty", errno.ENOSPC), ("half", errno.EIO), ("packed", errno.EACCES), ("large", errno.ENOSPC)],
+    ids=str,
 )
 def test_a_sweep_survives_every_fault(tmp_path, monkeypatch, start, error):
     # Syncing takes most of the time, and what it does cannot be seen here.
     monkeypatch.setattr(os, "fsync", lambda _: None)
+    table_name = "runs.csv"
+    if start == "large":
+        # The folder becomes large in the middle of the sweep.
+        monkeypatch.setattr(files, "LARGE", 3)
+        table_name = "runs.parquet"
 
     def begin(folder):
         """Prepare a folder as an earlier sweep left it."""
@@ -127,8 +135,9 @@ def test_a_sweep_survives_every_fault(tmp_path, monkeypatch, start, error):
         again = {path: text for path, text in contents(folder).items() if not path.endswith(".tmp")}
         # The parts and curves of a job may be those of an earlier attempt, and have further runs.
         assert again.keys() >= right.keys() - {"curves/job0.npz"}
-        assert again["runs.csv"] == right["runs.csv"]
-        assert again["runs.csv.sha256"] == right["runs.csv.sha256"]
+        assert (start == "large") is ("runs.csv" not in again)
+        assert again[table_name] == right[table_name]
+        assert again[f"{table_name}.sha256"] == right[f"{table_name}.sha256"]
         assert again["manifest.json"] == right["manifest.json"]
         number += 1
     assert number > 50
