@@ -21,7 +21,8 @@ def with_norm(weights: np.ndarray, K: np.ndarray, norm: float) -> tuple[np.ndarr
     """
     norm_sq = float(weights @ K @ weights)
     if norm_sq <= 0:
-        return weights, norm_sq
+        # Below 0 by rounding.
+        return weights, 0.0
     return weights * (norm / math.sqrt(norm_sq)), norm**2
 
 

@@ -94,9 +94,9 @@ class Arena:
 
     @cached_property
     def sizes(self) -> list[float]:
-        """The sizes that learners are held to, ascending."""
+        """The sizes that learners are held to, ascending; infinity, for no limit, is the last."""
         held = {e.place.budget.value for own in self.entries.values() for e in own if e.place.budget.kind == "memory"}
-        return sorted(held)
+        return [*sorted(held), math.inf]
 
     def within(self, dataset: str, label: str, size: float) -> Entry | None:
         """Return what a learner does with at most so many bytes: its largest entry; None if none fits."""
@@ -143,7 +143,8 @@ class Arena:
                 continue
             first, second = ranks.order[:2]
             of = {i: f"{title(ranks.labels[i])} ({ranks.ranks[i]:.1f})" for i in ranks.order}
-            text = f"Within {_size(size)}, {of[first]} has the best mean rank of {len(of)} learners over {n} streams"
+            where = "Without a limit" if size == math.inf else f"Within {_size(size)}"
+            text = f"{where}, {of[first]} has the best mean rank over {n} streams of the {len(of)} learners that fit"
             parts = [f"{text}, before {of[second]}"]
             for family, name in (("kernel", "kernel learner"), ("linear", "linear one")):
                 best = next((i for i in of if self.results.families[ranks.labels[i]] == family), first)
@@ -174,7 +175,7 @@ class Arena:
             "streams": [results.title(one) for one in datasets],
             "learners": [results.title(one) for one in labels],
             "families": [_TITLES.get(results.families[one], "other") for one in labels],
-            "sizes": [[size, _size(size)] for size in self.sizes],
+            "sizes": [[_key(size), _size(size)] for size in self.sizes],
             "rows": rows,
             "curves": self._curves(),
         }
@@ -193,14 +194,14 @@ class Arena:
                 ps = holm([_differ(e, best) for e in others])
                 for e, p in [(best, 1.0), *zip(others, ps, strict=True)]:
                     row = places[s, labels.index(e.place.label), _budget(e)]
-                    row.setdefault("w", {})[str(int(size))] = [round(e.mean - best.mean, 3), not p < LEVEL]
+                    row.setdefault("w", {})[_key(size)] = [round(e.mean - best.mean, 3), not p < LEVEL]
 
     def _curves(self) -> list[dict[str, Any]]:
-        """Return error against rounds of each learner within the largest size, if the sweep's curves are there."""
+        """Return error against rounds of each learner with its most bytes, if the sweep's curves are there."""
         curves, found = Curves(self.results.folder / "curves"), []
         for (dataset, label), own in self.entries.items():
-            e = self.within(dataset, label, self.sizes[-1]) if self.sizes else own[-1]
-            if e is None or curves.missing(e.run_ids):
+            e = own[-1]
+            if curves.missing(e.run_ids):
                 continue
             rounds, mistakes = curves.read(e.run_ids, "mistakes")
             shown = np.unique(np.searchsorted(rounds, np.geomspace(max(20, rounds[0]), rounds[-1], _POINTS)))
@@ -293,7 +294,12 @@ def _budget(entry: Entry) -> str:
 
 
 def _size(size: float) -> str:
-    return sized(size).replace(".0 ", " ")
+    return "any number of bytes" if size == math.inf else sized(size).replace(".0 ", " ")
+
+
+def _key(size: float) -> str:
+    """Return the name of a size in the page's data."""
+    return "any" if size == math.inf else f"{size:.0f}"
 
 
 def _differ(one: Entry, other: Entry) -> float:
