@@ -453,11 +453,13 @@ def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Fi
 
     order = np.argsort(ranks, kind="stable")
     n, sorted_ranks = len(names), np.asarray(ranks)[order]
+    # These may be some of many.
+    last = max(n, math.ceil(sorted_ranks[-1]), 1 + distance)
     with matplotlib.rc_context(STYLE):
         # Names stand at both sides.
         figure = Figure((6 + 0.13 * max(map(len, names)), 1.6 + 0.18 * n), layout="constrained")
         axes = figure.add_subplot()
-        axes.set(xlim=(1, n), ylim=(-1.2 - (n + 1) // 2, 1.4), yticks=[])
+        axes.set(xlim=(1, last), ylim=(-1.2 - (n + 1) // 2, 1.4), yticks=[])
         axes.xaxis.tick_top()
         axes.spines["top"].set_visible(True)
         for side in ("left", "bottom"):
@@ -472,7 +474,7 @@ def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Fi
         for k, i in enumerate(order):
             left = k < (n + 1) // 2
             height = -1 - (k if left else n - 1 - k)
-            edge = 1 if left else n
+            edge = 1 if left else last
             axes.plot([ranks[i], ranks[i], edge], [1.4, height, height], color="#777777", linewidth=1)
             axes.text(
                 edge, height, f"{names[i]} {ranks[i]:.2f} ", ha="right" if left else "left", va="center", fontsize=9

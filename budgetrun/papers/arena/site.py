@@ -155,7 +155,8 @@ class Arena:
                 beyond = sum(sure for _, sure in lost)
                 where = f"{counted(len(lost), 'stream')}, {beyond} of them beyond chance"
                 told = f"All kernel learners lose to a linear one on {where}: {names}."
-            found.append(f"{'; '.join(parts)}. {told}")
+            near = f"Mean ranks that differ by less than {ranks.distance:.1f} are not told apart."
+            found.append(f"{'; '.join(parts)}. {near} {told}")
         return found
 
     def data(self) -> dict[str, Any]:
