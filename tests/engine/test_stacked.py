@@ -17,7 +17,7 @@ from budgetrun.kernels import Linear
 from budgetrun.learners import find
 
 N_CLASSES = 3
-LEFT = {40: 8, 70: 2}
+LEFT = {40: (8, 8, 8), 70: (2, 2, 2)}
 
 
 def stream(task):
