@@ -65,6 +65,7 @@ class _Auto(Learner):
     name = "auto"
     title = "Auto"
     revision = 3
+    continues = (2,)
     form: ClassVar[type[Hypothesis]] = Stacked
     family: ClassVar[Family] = "combined"
     margin = math.inf

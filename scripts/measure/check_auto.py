@@ -1,6 +1,6 @@
 """Measure the probabilities of `auto`, its errors with balanced classes, and ways to follow drift.
 
-Writes results/auto/reliability.csv, balance.csv and drift.csv. Every row is predicted before it is learned, as in
+Writes results/auto/reliability.csv, balance.csv and drift.csv, and draws docs/auto_reliability.png. Every row is predicted before it is learned, as in
 race_auto.py, whose streams these are. Of both ways to follow drift, `auto` has neither: its sums of squared derivatives
 fade by a factor per round; or two stacks, one with fading sums, are weighted by their losses with a fixed share.
 
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import race_auto
+from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from budgetrun.config import DatasetSpec
@@ -30,8 +31,10 @@ from budgetrun.kernels import Linear
 from budgetrun.kernels.kinds import floats
 from budgetrun.learners import find
 from budgetrun.play.metrics import Calibration, Tally
+from budgetrun.results import plotting
 
 FOLDER = race_auto.TABLE.parent
+TOP = FOLDER.parents[1]
 MOST, BINS = 20_000, 10
 OF_CLASSES = ("phishing", "a9a", "susy_30000", "ijcnn1", "covtype_92962", "digits", "Agrawal, drift", "RandomRBFDrift")
 DRIFTING = ("SEA, drift", "Agrawal, drift", "Hyperplane", "RandomRBFDrift", "FriedmanDrift")
@@ -142,6 +145,24 @@ def shared(logs: np.ndarray, y: np.ndarray) -> np.ndarray:
     return mixed
 
 
+def draw() -> None:
+    """Draw the reliability curves."""
+    found = pd.read_csv(FOLDER / "reliability.csv")
+    names = list(found["stream"].unique())
+    figure = Figure(figsize=(10, 5.4), layout="constrained")
+    for axes, name in zip(figure.subplots(2, len(names) // 2, sharex=True, sharey=True).flat, names, strict=True):
+        axes.plot([0, 1], [0, 1], color="lightgrey", zorder=0)
+        for side, look in plotting.hand_out(["auto", "logistic"]).items():
+            # Of few probabilities, the share says little.
+            own = found[(found["stream"] == name) & (found["side"] == side) & (found["probabilities"] >= 50)]
+            axes.plot(own["mean"], own["share"], label=side, markersize=4, **look.line)
+        axes.set_title(name.replace("_", "-"), fontsize=10)
+    axes.legend()
+    figure.supxlabel("Mean predicted probability of a class")
+    figure.supylabel("Share of rounds with that class")
+    plotting.save(figure, TOP / "docs" / "auto_reliability.png")
+
+
 def main() -> None:
     os.environ["BUDGETRUN_COMPILED"] = "1"
     known = dict(race_auto.streams())
@@ -155,6 +176,8 @@ def main() -> None:
                 rows += reliability(name, stream) if what == "reliability" else drift(name, stream)
                 print(rows[-1], file=sys.stderr, flush=True)
             pd.DataFrame(rows).round(6).to_csv(FOLDER / f"{what}.csv", index=False, lineterminator="\n")
+            if what == "reliability":
+                draw()
 
 
 if __name__ == "__main__":

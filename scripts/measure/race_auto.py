@@ -98,13 +98,14 @@ def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, i
         parts = kind(first, seed=7, **options), kind(second, seed=8, **options)
         return synth.ConceptDriftStream(*parts, seed=7, position=5000).take(10_000)
 
+    def hastie() -> tuple[np.ndarray, np.ndarray, int]:
+        X, y = made.make_hastie_10_2(10_000, random_state=7)
+        return X, (y > 0).astype(int), 2
+
     yield "ImageSegments", lambda: table(datasets.ImageSegments(), 7)
     yield "Bananas", lambda: table(datasets.Bananas(), 2)
     yield "Phishing of river", lambda: table(datasets.Phishing(), 2)
-    yield (
-        "Hastie 10.2",
-        lambda: (lambda X, y: (X, (y > 0).astype(int), 2))(*made.make_hastie_10_2(10_000, random_state=7)),
-    )
+    yield "Hastie 10.2", hastie
     yield "circles", lambda: (*made.make_circles(10_000, noise=0.2, factor=0.6, random_state=7), 2)
     options: dict[str, Any] = {"n_informative": 10, "n_classes": 5, "random_state": 7}
     yield "clusters", lambda: (*made.make_classification(10_000, **options), 5)

@@ -338,9 +338,8 @@ def _met() -> str:
         own, best = errors["auto"], _best_other(errors)
         close = (own <= best * (1 + near / 100)) | (own <= best + 0.05)
         rows.append([title, f"{near}%", f"{close.sum()} of {len(names)}", f"{(own < best).sum()} of {len(names)}"])
-    return markdown_table(
-        ["streams", "near", "at most so much, or 0.05 points, above the best other", "below all"], rows
-    )
+    near_all = "at most so much, or 0.05 points, above the best other"
+    return markdown_table(["streams", "near", near_all, "below all"], rows)
 
 
 def _reliability() -> str:
@@ -350,9 +349,8 @@ def _reliability() -> str:
     for stream in found["stream"].unique():
         cells = [f"{of.loc[(stream, side), name]:.4f}" for name in columns for side in ("auto", "logistic")]
         rows.append([stream.replace("_", "-"), f"{of.loc[(stream, 'auto'), 'rows']:,}", *cells])
-    titles = [
-        f"{name}, {side}" for name in ("log loss", "Brier score", "calibration error") for side in ("auto", "logistic")
-    ]
+    words = ("log loss", "Brier score", "calibration error")
+    titles = [f"{word}, {side}" for word in words for side in ("auto", "logistic")]
     return markdown_table(["probabilities", "rows", *titles], rows)
 
 
