@@ -335,9 +335,11 @@ def _met() -> str:
         ("new", UNSEEN, False, 1),
     ):
         errors = _race(True, names is UNSEEN, whole)[1].loc[names]
+        # Those on which all sides have played.
+        errors = errors if whole else errors.dropna(axis=0)
         own, best = errors["auto"], _best_other(errors)
         close = (own <= best * (1 + near / 100)) | (own <= best + 0.05)
-        rows.append([title, f"{near}%", f"{close.sum()} of {len(names)}", f"{(own < best).sum()} of {len(names)}"])
+        rows.append([title, f"{near}%", f"{close.sum()} of {len(own)}", f"{(own < best).sum()} of {len(own)}"])
     near_all = "at most so much, or 0.05 points, above the best other"
     return markdown_table(["streams", "near", near_all, "below all"], rows)
 
