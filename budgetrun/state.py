@@ -11,7 +11,7 @@ import math
 import re
 import zipfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
@@ -457,13 +457,20 @@ def _revisions(things: list[Any]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
+def _continued(part: str) -> Collection[int]:
+    """Return the earlier revisions of a part whose saved objects the present one continues."""
+    continued: Collection[int] = getattr(_find(part.partition(" ")[0]), "continues", ())
+    return continued
+
+
 def _check_revisions(saved: Any, now: dict[str, int], version: str, path: Path) -> None:
     if not isinstance(saved, dict):
         raise ValueError("no revisions")
     saved = {_part_now(part): revision for part, revision in saved.items()}
-    if saved == now:
-        return
     changed = [name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name)]
+    changed = [name for name in changed if not (":" in name and saved.get(name) in _continued(name))]
+    if not changed:
+        return
     parts = ", ".join(f"{name}: {saved.get(name)}, now {now.get(name)}" for name in changed)
     raise InputError(
         f"{path}: saved by budgetrun {version} with revisions of code that give other results ({parts}): train again"

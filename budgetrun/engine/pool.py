@@ -41,6 +41,8 @@ class Pool:
         How examples are stored; None before the first block.
     shared : dict
         What else learners share, by their keys.
+    of_block : dict
+        What they share of the current block only.
     """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
@@ -55,6 +57,7 @@ class Pool:
         self.block_slots = np.empty(0, dtype=np.intp)
         self.kind: Kind | None = None
         self.shared: dict[Any, Any] = {}
+        self.of_block: dict[Any, Any] = {}
         # k(x, x), if it is the same for all examples.
         self._same = kernel.diagonal(np.zeros(1)).item() if kernel.of_distance else None
         self._block: np.ndarray | None = None
@@ -79,7 +82,7 @@ class Pool:
 
         b is at most 64, or a multiple of it.
         """
-        b = X.shape[0]
+        b, self.of_block = X.shape[0], {}
         examples, slots = self._store(X)
         self.rounds[slots] = np.arange(self.seen, self.seen + b)
         self.seen += b
@@ -135,7 +138,7 @@ class Pool:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the current block out of pickles: it is not needed between blocks."""
         empty = np.empty((1, 0, 0), dtype=self.dtype)
-        return self.__dict__ | {"tiles": empty, "_buffer": empty.ravel(), "_block": None}
+        return self.__dict__ | {"tiles": empty, "_buffer": empty.ravel(), "_block": None, "of_block": dict[Any, Any]()}
 
     def _store(self, X: Rows) -> tuple[Any, np.ndarray]:
         """Store examples in free slots; return them as they are stored, and the slots."""

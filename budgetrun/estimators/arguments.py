@@ -130,9 +130,10 @@ def check_choices(given: dict[str, Any]) -> None:
 
 def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Learner]]) -> dict[str, Any]:
     """Return the given parameters that the learner has, checked; None means the learner's default."""
-    wanted = parameters(learner)
-    chosen = {}
-    for name, default in _parameters(among).items():
+    wanted, defaults = parameters(learner), _parameters(among)
+    # Models that were saved before there was some parameter do not give it.
+    chosen, given = {}, defaults | given
+    for name, default in defaults.items():
         if given[name] is None:
             continue
         if name not in wanted:

@@ -1,7 +1,8 @@
 """Auto: linear learners and learners on a budget with kernels of several widths, combined as the stream says."""
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from budgetrun.kernels.sums import inner
 from budgetrun.learners.ahpatron import Ahpatron
 from budgetrun.learners.base import BinaryLearner, Family, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.bpa import NearestBPA
-from budgetrun.learners.knlms import KNLMS
 from budgetrun.learners.krls import KRLS
 from budgetrun.learners.logistic import LeastSquares, Logistic
 from budgetrun.learners.norma import NORMARegressor
@@ -28,8 +28,8 @@ from budgetrun.learners.steps import logistic_slope
 RATES, FEW = (0.25, 1.0, 4.0, 16.0), 24
 # The steps of learners whose functions are sums of splines of single inputs.
 SPLINES = (0.1, 0.5)
-# The step of the stack.
-STEP = 0.1
+# The steps of the stack: of classes, and of numbers.
+STEP, STEP_NUMBERS = 0.2, 0.1
 
 
 class _Auto(Learner):
@@ -51,7 +51,8 @@ class _Auto(Learner):
     Gaussian kernel exp(-c ||a - b||^2 / m) with c = 1/4, 1 and 4, and for classes with at most 24 features also 16,
     where m is the median of ||a - b||^2 over the rows before round 1, 4, 16, 64, 256 or 1024, whichever is the last;
     there, all members begin again with these rows. The kernel of the run is not used. The members with kernels that
-    have helped least are dropped, after 2,048 rounds all but eight, after 8,192 all but six.
+    have helped least are dropped: after 2,048 rounds all but eight (of several classes six, of numbers three), after
+    8,192 all but six (four, two).
 
     The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
     AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
@@ -63,10 +64,12 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
-    revision = 2
+    revision = 3
+    continues = (2,)
     form: ClassVar[type[Hypothesis]] = Stacked
     family: ClassVar[Family] = "combined"
     margin = math.inf
+    _step: ClassVar[float] = STEP
 
     def __init__(self, *, budget: EvenBudget = 300, memory: Count | None = None) -> None:
         self.budget: int = budget
@@ -76,7 +79,7 @@ class _Auto(Learner):
     def start(self, pool: Pool, *n_classes: int) -> Any:
         self._n_classes = max(n_classes, default=1)
         form: Any = self.form
-        return form(pool, STEP, *n_classes)
+        return form(pool, self._step, *n_classes)
 
     def bytes_needed(self, size: int) -> float:
         return self._n_classes * len(RATES) * 16.0 * size**2
@@ -112,36 +115,62 @@ class _Auto(Learner):
     def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
         """Return the members with this budget and these rates."""
         return [
-            *(Part(0.0, Logistic(step=step, rates="constant")) for step in (0.1, 0.01)),
-            Part(0.0, Logistic()),
+            Part(0.0, Logistic(rates="constant")),
+            *(Part(0.0, Logistic(step=step)) for step in (0.1, 0.5)),
             *(Part(0.0, Logistic(step=step, splines=True)) for step in SPLINES),
             *(Part(rate, NearestBPA(budget=budget, C=1.0)) for rate in rates),
             *(Part(rate, Ahpatron(budget=budget, epsilon=epsilon)) for rate in rates for epsilon in (0.5, 0.9)),
         ]
 
 
-class AutoClassifier(_Auto, BinaryLearner):
+class _OfClasses(_Auto):
+    """Auto with classes, which can be weighted.
+
+    Parameters:
+    class_weight : {"balanced"} or None
+        "balanced": predict for a small balanced error, the mean over classes of the share of each that is missed. From
+        the score of a class is subtracted the logarithm of the share of its labels so far, with one more of each class.
+        What is learned is the same. None (default): for few mistakes.
+
+    References: Menon et al. (2021), "Long-tail learning via logit adjustment", ICLR, eq. (9) with tau = 1, for
+    ``class_weight``.
+    """
+
+    added: ClassVar[Mapping[str, Any]] = {"class_weight": None}
+
+    def __init__(
+        self, *, budget: EvenBudget = 300, memory: Count | None = None, class_weight: Literal["balanced"] | None = None
+    ) -> None:
+        super().__init__(budget=budget, memory=memory)
+        self.class_weight = class_weight
+        self.balanced = class_weight is not None
+
+
+class AutoClassifier(_OfClasses, BinaryLearner):
     """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts.
 
-    Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with constant steps of 0.1
-    and 0.01, with adagrad, and on splines of single inputs with steps of 0.1 and 0.5; for each width, there are BPA-NN
-    with C = 1 and Ahpatron with epsilon = 0.5 and 0.9. The stack is a logistic regression with adagrad, a step of 0.1
-    and 1 added to the sums of squared derivatives; it learns after the members have predicted, from the scores before
-    their updates.
+    Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with a constant step of
+    0.1, with adagrad and steps of 0.1 and 0.5, and on splines of single inputs with the same steps; for each width,
+    there are BPA-NN with C = 1 and Ahpatron with epsilon = 0.5 and 0.9. The stack is a logistic regression with
+    adagrad, a step of 0.2 and 1 added to the sums of squared derivatives; it learns after the members have predicted,
+    from the scores before their updates.
 
     >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
     25
     """
 
     def update(self, f: Stacked, y: int, score: float) -> None:
-        f.adapt(y * logistic_slope(y * score), STEP)
+        f.adapt(y * logistic_slope(y * (score + f.threshold)), STEP)
+        if self.balanced:
+            f.balance((y + 1) // 2)
 
 
-class MulticlassAuto(_Auto, MulticlassLearner):
+class MulticlassAuto(_OfClasses, MulticlassLearner):
     """For each class, the members of the binary ``auto`` tell it from all others; each has one weight for all classes.
 
     Notes: O(M B d) per round for each member and M classes. The loss is the softmax's cross-entropy, -log(exp(f_y) /
-    sum of exp(f_c)); the inputs have weights of their own for each class.
+    sum of exp(f_c)); the inputs have weights of their own for each class, and a fifth of another one for each class is
+    added to a member's.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
     18
@@ -155,19 +184,24 @@ class MulticlassAuto(_Auto, MulticlassLearner):
         slopes = shares / -inner(shares, np.ones(len(shares)))
         slopes[y] += 1
         f.adapt_each(slopes, STEP)
+        if self.balanced:
+            f.balance(y)
 
 
 class AutoRegressor(_Auto, RegressionLearner):
-    """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict.
+    """Least squares, NORMA and KRLS play together; least squares on their scores predict.
 
     Notes: O(B d + B^2) per round for each member. They learn labels in units of the deviation of those before they
     began for the last time, from their mean. Those without a kernel are least squares with adagrad and steps of 0.1 and
     0.5, on the inputs and on splines of single ones; for each width, there are NORMA with a step of 0.5 and a
-    regulariser of 1e-4, KNLMS, and KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2 / 25) per round.
+    regulariser of 1e-4, and KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2 / 25) per round. The step
+    of the stack is 0.1.
 
     >>> diabetes(AutoRegressor(budget=50), gamma=10).updates
     442
     """
+
+    _step = STEP_NUMBERS
 
     def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
         rates = rates[:3]
@@ -175,9 +209,8 @@ class AutoRegressor(_Auto, RegressionLearner):
             *(Part(0.0, LeastSquares(step=step)) for step in (0.1, 0.5)),
             *(Part(0.0, LeastSquares(step=step, splines=True)) for step in SPLINES),
             *(Part(rate, NORMARegressor(budget=budget, step=0.5, regulariser=1e-4)) for rate in rates),
-            *(Part(rate, KNLMS(budget=budget)) for rate in rates),
             *(Part(rate, KRLS(budget=max(2, budget // 5), nu=0.01)) for rate in rates),
         ]
 
     def update(self, f: Stacked, y: float, score: float) -> None:
-        f.adapt((y - score) / f.unit, STEP)
+        f.adapt((y - score) / f.unit, STEP_NUMBERS)

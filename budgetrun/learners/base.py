@@ -1,7 +1,7 @@
 """The base classes of learners. A learner is an update rule, written with the verbs of a hypothesis."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -40,6 +40,8 @@ class Learner(Compilable, ABC):
         Whether this is the variant that a config gets if it names none.
     revision : int, >= 1
         Raised whenever a change to the rule changes outcomes; part of every run id (`budgetrun.runner.identity`).
+    continues : collection of int
+        Earlier revisions whose saved models predict as before, and learn on by the rule as it is now.
     added : dict of str to value
         Parameters that were added after the first committed runs, each with the value that means the earlier behavior.
         With that value they are not part of run ids.
@@ -85,6 +87,7 @@ class Learner(Compilable, ABC):
     title: ClassVar[str] = ""
     default_variant: ClassVar[bool] = False
     revision: ClassVar[int] = 1
+    continues: ClassVar[Collection[int]] = ()
     added: ClassVar[Mapping[str, Any]] = {}
     revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
     form: ClassVar[type[Hypothesis]]

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from river import datasets, forest, linear_model, multiclass, preprocessing, rules, tree
 from river.datasets import synth
-from sklearn.datasets import load_digits
+from sklearn import datasets as made
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import SGDClassifier
 from threadpoolctl import threadpool_limits
@@ -43,7 +43,7 @@ from budgetrun.learners import find
 TABLE = Path(__file__).resolve().parents[2] / "results" / "auto" / "race.csv"
 OURS = ("auto", "logistic", "least_squares")
 SLOW = {"adaptive random forest", "SGD", "Nystroem + SGD", "forest", "AMRules"}
-CARDS = ("phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", "census_income")
+CARDS = ("phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", "census_income", "usps")
 # Rows from which the features of Nystroem are made.
 FIRST = 300
 # A side plays rows and labels, and yields what it predicts for each before its label.
@@ -67,7 +67,7 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
     """Yield names, and functions that return rows, labels from 0 or numbers, and the number of classes."""
     for name in CARDS:
         yield name, lambda name=name: of_card(name)
-    yield "digits", lambda: (*load_digits(return_X_y=True), 10)
+    yield "digits", lambda: (*made.load_digits(return_X_y=True), 10)
     drifting: dict[str, Any] = {
         "SEA, drift": lambda: synth.ConceptDriftStream(
             synth.SEA(0, seed=1), synth.SEA(3, seed=1), seed=1, position=5000
@@ -80,6 +80,7 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
     }
     for name, make in drifting.items():
         yield name, lambda name=name, make=make: table(make().take(10_000), 4 if "RBF" in name else 2)
+    yield from unseen()
     numbers: dict[str, Any] = {
         "TrumpApproval": datasets.TrumpApproval,
         "FriedmanDrift": lambda: synth.FriedmanDrift(drift_type="gra", position=(2000, 4000), seed=1).take(6000),
@@ -88,6 +89,30 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
     }
     for name, make in numbers.items():
         yield name, lambda make=make: table(make(), 0)
+
+
+def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield the streams on which nothing was chosen: they were played for the first time after the last choice."""
+
+    def drift(kind: Any, first: int, second: int, **options: Any) -> Any:
+        parts = kind(first, seed=7, **options), kind(second, seed=8, **options)
+        return synth.ConceptDriftStream(*parts, seed=7, position=5000).take(10_000)
+
+    def hastie() -> tuple[np.ndarray, np.ndarray, int]:
+        X, y = made.make_hastie_10_2(10_000, random_state=7)
+        return X, (y > 0).astype(int), 2
+
+    yield "ImageSegments", lambda: table(datasets.ImageSegments(), 7)
+    yield "Bananas", lambda: table(datasets.Bananas(), 2)
+    yield "Phishing of river", lambda: table(datasets.Phishing(), 2)
+    yield "Hastie 10.2", hastie
+    yield "circles", lambda: (*made.make_circles(10_000, noise=0.2, factor=0.6, random_state=7), 2)
+    options: dict[str, Any] = {"n_informative": 10, "n_classes": 5, "random_state": 7}
+    yield "clusters", lambda: (*made.make_classification(10_000, **options), 5)
+    yield "Mixed, drift", lambda: table(drift(synth.Mixed, 0, 1), 2)
+    yield "Sine, drift", lambda: table(drift(synth.Sine, 0, 2, has_noise=True), 2)
+    yield "STAGGER, drift", lambda: table(drift(synth.STAGGER, 0, 2), 2)
+    yield "LED, drift", lambda: table(synth.LEDDrift(seed=7, noise_percentage=0.1, n_drift_features=4).take(10_000), 10)
 
 
 def of_card(name: str) -> tuple[np.ndarray, np.ndarray, int]:
@@ -102,7 +127,8 @@ def table(rows: Any, n_classes: int) -> tuple[np.ndarray, np.ndarray, int]:
     found = [({k if not isinstance(v, str) else f"{k}={v}": v for k, v in x.items()}, y) for x, y in rows]
     names = list(dict.fromkeys(name for x, _ in found for name in x))
     X = np.array([[1.0 if isinstance(x.get(n), str) else float(x.get(n, 0)) for n in names] for x, _ in found])
-    return X, np.array([float(y) for _, y in found]).astype(int if n_classes else float), n_classes
+    y = [y for _, y in found]
+    return X, np.unique(y, return_inverse=True)[1] if n_classes else np.array(y, dtype=float), n_classes
 
 
 def ours(name: str) -> Side:

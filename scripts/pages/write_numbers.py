@@ -283,18 +283,34 @@ def _river_drift() -> str:
     return markdown_table(["error, %", *map(titles, streams), "rounds/s", "time ratio", "kB"], rows)
 
 
-def _rivals(of_classes: bool, whole: bool = False) -> str:
-    """Return errors of auto and others after as many rows of a stream; first where auto is furthest behind the best."""
+# Streams of docs/auto.md: those on which members and steps were chosen, and those that were first played afterwards.
+KNOWN = ["phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", "census_income", "digits"]
+UNSEEN = ["ImageSegments", "Bananas", "Phishing of river", "Hastie 10.2", "circles", "clusters"]
+UNSEEN += ["Mixed, drift", "Sine, drift", "STAGGER, drift", "LED, drift"]
+
+
+def _race(of_classes: bool, unseen: bool, whole: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return rows of the race after as many rows of a stream, and their errors by stream and side."""
     race = pd.read_csv(RESULTS / "auto" / "race.csv", keep_default_na=False)
-    race = race[(race["classes"] > 0) == of_classes]
+    race = race[((race["classes"] > 0) == of_classes) & (race["stream"].isin(UNSEEN) == unseen)]
     least, most = (race.groupby(["stream", "side"])["rows"].agg(how) for how in ("min", "max"))
     longest = most[:, "auto"]
     race = race[race["rows"] == race["stream"].map(longest if whole else least[:, "auto"])]
     errors = race.pivot(index="stream", columns="side", values="error")
+    return race, errors
+
+
+def _best_other(errors: pd.DataFrame) -> pd.Series:
+    return errors.drop(columns=["auto", "largest class", "mean"], errors="ignore").min(axis=1)
+
+
+def _rivals(of_classes: bool, whole: bool = False, unseen: bool = False) -> str:
+    """Return errors of auto and others after as many rows of a stream; first where auto is furthest behind the best."""
+    race, errors = _race(of_classes, unseen, whole)
     if whole:
-        errors = errors[longest > least[:, "auto"]].dropna(axis=1)
-    others = errors.drop(columns=["auto", "largest class" if of_classes else "mean"])
-    ratio = (errors["auto"] / others.min(axis=1)).sort_values(ascending=False)
+        longer = race.set_index("stream")["rows"].groupby("stream").max() > 10_000
+        errors = errors[longer].dropna(axis=1)
+    ratio = (errors["auto"] / _best_other(errors)).sort_values(ascending=False)
     names = [name for name in dict.fromkeys(["auto", *race["side"]]) if name in errors]
     rows = []
     for stream in ratio.index:
@@ -303,11 +319,61 @@ def _rivals(of_classes: bool, whole: bool = False) -> str:
         shown = [(f"{e:.2f}" if of_classes else f"{e:.4g}") if e == e else "-" for e in own]
         shown = [f"**{text}**" if e == best else text for text, e in zip(shown, own, strict=True)]
         rows.append([stream.replace("_", "-"), f"{n:,}", f"{ratio[stream]:.2f}", *shown])
-    head = f"{'error, %' if of_classes else 'RMSE'}{', whole stream' if whole else ''}"
+    head = f"{'error, %' if of_classes else 'RMSE'}{', whole stream' if whole else ', new stream' if unseen else ''}"
     # With their versions.
     of = race.drop_duplicates("side").set_index("side")["library"]
     columns = [name if of[name].partition(" ")[0] in ("budgetrun", "") else f"{of[name]}: {name}" for name in names]
     return markdown_table([head, "rows", "auto / best other", *columns], rows)
+
+
+def _met() -> str:
+    """Return on how many streams auto is near the best of the others, or below all."""
+    rows = []
+    for title, names, whole, near in (
+        ("known, first 10,000 rows", KNOWN, False, 2),
+        ("known, whole, without the slow sides", KNOWN, True, 2),
+        ("new", UNSEEN, False, 1),
+    ):
+        errors = _race(True, names is UNSEEN, whole)[1].loc[names]
+        # Those on which all sides have played.
+        errors = errors if whole else errors.dropna(axis=0)
+        own, best = errors["auto"], _best_other(errors)
+        close = (own <= best * (1 + near / 100)) | (own <= best + 0.05)
+        rows.append([title, f"{near}%", f"{close.sum()} of {len(own)}", f"{(own < best).sum()} of {len(own)}"])
+    near_all = "at most so much, or 0.05 points, above the best other"
+    return markdown_table(["streams", "near", near_all, "below all"], rows)
+
+
+def _reliability() -> str:
+    found = pd.read_csv(RESULTS / "auto" / "reliability.csv").drop_duplicates(["stream", "side"])
+    of = found.set_index(["stream", "side"])
+    columns, rows = ("log_loss", "brier", "calibration_error"), []
+    for stream in found["stream"].unique():
+        cells = [f"{of.loc[(stream, side), name]:.4f}" for name in columns for side in ("auto", "logistic")]
+        rows.append([stream.replace("_", "-"), f"{of.loc[(stream, 'auto'), 'rows']:,}", *cells])
+    words = ("log loss", "Brier score", "calibration error")
+    titles = [f"{word}, {side}" for word in words for side in ("auto", "logistic")]
+    return markdown_table(["probabilities", "rows", *titles], rows)
+
+
+def _balance() -> str:
+    rows = []
+    for stream, group in pd.read_csv(RESULTS / "auto" / "balance.csv").groupby("stream", sort=False):
+        of, first = group.set_index("side"), group.iloc[0]
+        cells = [f"{e:.2f} / {b:.2f}" for e, b in zip(of["error"], of["balanced_error"], strict=True)]
+        rows.append([stream.replace("_", "-"), f"{first['rows']:,}", f"{first['smaller_class']:.2f}", *cells])
+    return markdown_table(["error / balanced error, %", "rows", "smaller class, %", *of.index], rows)
+
+
+def _drift() -> str:
+    found = pd.read_csv(RESULTS / "auto" / "drift.csv", keep_default_na=False)
+    errors = found.pivot(index="stream", columns="way", values="error")
+    rows = []
+    for stream in found["stream"].unique():
+        own, drifts = errors.loc[stream], found.loc[found["stream"] == stream, "drifts"].iloc[0]
+        others = [f"{100 * (own[way] / own[''] - 1):+.2f}" if own[way] == own[way] else "-" for way in own.index[1:]]
+        rows.append([stream.replace("_", "-"), "yes" if drifts else "no", f"{own['']:.4g}", *others])
+    return markdown_table(["error, or RMSE", "drifts", "auto", *(f"{way}, % more" for way in errors.columns[1:])], rows)
 
 
 def _configs() -> str:
@@ -505,7 +571,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "river_drift": _river_drift,
     "rivals": partial(_rivals, True),
     "rivals_whole": partial(_rivals, True, True),
+    "rivals_unseen": partial(_rivals, True, unseen=True),
     "rivals_numbers": partial(_rivals, False),
+    "rivals_met": _met,
+    "auto_reliability": _reliability,
+    "auto_balance": _balance,
+    "auto_drift": _drift,
     "configs": _configs,
     "guide_budget": _guide_budget,
     "guide_declared": said,

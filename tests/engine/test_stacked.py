@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from cases import random_stream
 from reference import auto as reference
 
-from budgetrun import engine
+from budgetrun import AutoClassifier, engine
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import stacked
 from budgetrun.engine.standardised import Standardised
@@ -17,7 +17,8 @@ from budgetrun.kernels import Linear
 from budgetrun.learners import find
 
 N_CLASSES = 3
-LEFT = {40: 8, 70: 2}
+BALANCED = {"class_weight": "balanced"}
+LEFT = {40: (8, 8, 8), 70: (2, 2, 2)}
 
 
 def stream(task):
@@ -53,11 +54,14 @@ def test_members_are_dropped_as_in_the_reference(monkeypatch, task):
     assert all(m["live"] for m in members if not m["rate"])
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task):
+@pytest.mark.parametrize(
+    ("task", "given"),
+    [("binary", {}), ("multiclass", {}), ("regression", {}), ("binary", BALANCED), ("multiclass", BALANCED)],
+)
+def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task, given):
     monkeypatch.setattr(stacked, "LEFT", LEFT)
     X, y = stream(task)
-    whole, cut = group_of(task), group_of(task)
+    whole, cut = group_of(task, **given), group_of(task, **given)
     scores, found = played(whole, X, y, 100), []
     for start in range(0, len(y), 7):
         cut = pickle.loads(pickle.dumps(cut))
@@ -111,3 +115,20 @@ def test_memory_lowers_the_budget():
         parts = [part.learner for part in learner.members(10) if part.rate]
         assert {part.budget for part in parts} == {budget}
         assert memory in (None, 1) or learner.bytes_in_use(budget, 10) <= memory
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_balanced_weights_move_the_thresholds_alone(n_classes):
+    rng = np.random.default_rng(0)
+    y = rng.choice(n_classes, size=500, p=[0.9, 0.1] if n_classes == 2 else [0.8, 0.1, 0.1])
+    X = rng.normal(size=(500, 2)) + 1.5 * (y[:, None] == [1, 2])
+    errors, scores = [], []
+    for weight in (None, "balanced"):
+        model = AutoClassifier(class_weight=weight, budget=20).fit(X, y)
+        guesses, f = model.predict(X), model.decision_function(X)
+        errors.append(np.mean([np.mean(guesses[y == c] != c) for c in range(n_classes)]))
+        scores.append(f[:, 1:] - f[:, :1] if n_classes > 2 else f)
+    assert errors[1] < 0.8 * errors[0]
+    counts = np.bincount(y) + 1
+    moved = np.log(counts[1:] / counts[0])
+    np.testing.assert_allclose(scores[0] - scores[1], np.broadcast_to(moved, scores[0].shape[-1:]) + 0 * scores[0])

@@ -28,7 +28,7 @@ aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
 aomd_ogs(hinge): alpha=0.01, U=20.0, c=0.5, M=15
 aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
 aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
-auto: budget=300, memory=None
+auto: budget=300, memory=None, class_weight=None
 avm(hypercell): max_size=None, loss=hinge, regulariser=0.0001
 avm(hypersphere): max_size=None, loss=hinge, regulariser=0.0001
 avp: U=None

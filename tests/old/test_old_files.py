@@ -329,3 +329,17 @@ def is_fraction(text):
         return not float(text).is_integer()
     except ValueError:
         return False
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_models_of_auto_whose_weights_had_other_scales_predict_as_before(tmp_path, task):
+    folder = DATA.with_name("auto")
+    with tarfile.open(folder / "saved.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    model, known = budgetrun.load(tmp_path / f"{task}.model"), json.loads((folder / "expected.json").read_text())
+    X = np.array(known[f"{task}_rows"])
+    predict = model.predict if task == "regression" else model.decision_function
+    assert predict(X) == closely(known[task])
+    model.partial_fit(X, model.predict(X))
+    assert model.n_rounds_ == 64
+    assert np.isfinite(predict(X)).all()

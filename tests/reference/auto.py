@@ -9,7 +9,6 @@ from reference.ahpatron import ahpatron
 from reference.bpa import bpa
 from reference.explicit import ExplicitTrace, dot
 from reference.kernel_expansion import cases, gaussian, is_mistake, linear, record
-from reference.knlms import knlms
 from reference.krls import krls
 from reference.least_squares import least_squares
 from reference.logistic import logistic, slope
@@ -18,8 +17,9 @@ from reference.norma import of_numbers
 from reference.standardised import bits, scaled
 
 BEGINNINGS = [1, 4, 16, 64, 256, 1024]
-LEFT = {2048: 8, 8192: 6}
-STEP = 0.1
+LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
+STEP, STEP_NUMBERS = 0.2, 0.1
+SHARE = 0.2
 
 
 def median_rate(Z):
@@ -31,7 +31,7 @@ def median_rate(Z):
 
 def of_classes(budget, d):
     rates = [0.25, 1, 4, 16] if d <= 24 else [0.25, 1, 4]
-    found = [(0, partial(logistic, step=step, rates="constant")) for step in (0.1, 0.01)] + [(0, logistic)]
+    found = [(0, partial(logistic, rates="constant"))] + [(0, partial(logistic, step=step)) for step in (0.1, 0.5)]
     found += [(0, partial(logistic, step=step, splines=True)) for step in (0.1, 0.5)]
     found += [(rate, partial(bpa, budget=budget, nearest=True, C=1)) for rate in rates]
     return found + [(rate, partial(ahpatron, budget=budget, epsilon=e)) for rate in rates for e in (0.5, 0.9)]
@@ -42,7 +42,6 @@ def of_numbers_(budget, d):
     found = [(0, partial(least_squares, step=step)) for step in (0.1, 0.5)]
     found += [(0, partial(least_squares, step=step, splines=True)) for step in (0.1, 0.5)]
     found += [(rate, partial(of_numbers, budget=budget, step=0.5, regulariser=1e-4)) for rate in rates]
-    found += [(rate, partial(knlms, budget=budget)) for rate in rates]
     return found + [(rate, partial(krls, budget=few, nu=0.01)) for rate in rates]
 
 
@@ -52,6 +51,7 @@ class Stack:
     def __init__(self, X, targets, members, most, numbers=False):
         self.X, self.most, self.numbers, self.targets = np.asarray(X, dtype=float), most, numbers, targets
         self.members = members
+        self.step, self.left = STEP_NUMBERS if numbers else STEP, 2 if numbers else min(len(targets) - 1, 1)
         T, d = self.X.shape
         self.units = [bits(self.X[: min(t + 1, 1024)]) for t in range(T)]
         self.Z = [scaled(self.X[t], self.X[:t], self.units[t]) for t in range(T)]
@@ -61,6 +61,10 @@ class Stack:
         # w: one weight per member; v: those of 1 and z, for each class; and their 1 + sums of squared derivatives
         self.w, self.v = np.full(K, 1 / K), np.zeros((C, 1 + d))
         self.w_squared, self.v_squared = np.ones(K), np.ones((C, 1 + d))
+        # u: with several classes, what one adds to the weights of the members
+        self.u, self.u_squared = np.zeros((C, K)), np.ones((C, K))
+        # with class_weight="balanced": 1 + the labels of each class, and what is subtracted from the scores
+        self.counts, self.thresholds = np.ones(max(C, 2)), np.zeros(C)
         self.played = np.zeros((K, C, T))
 
     def begin(self, t):
@@ -94,54 +98,73 @@ class Stack:
         for i, c, scores in self.scores([*self.Z[len(self.first) :], z]):
             m[i, c] = scores[-1]
         m = np.clip(m, -self.most, self.most) * np.array(self.live)[:, None]
-        return [dot(self.w, m[:, c]) + dot(v, [1.0, *z]) for c, v in enumerate(self.v)]
+        found = self.combined(m, [1.0, *(SHARE * np.array(z))])
+        return [f - threshold for f, threshold in zip(found, self.thresholds, strict=True)]
 
     def predict(self, t):
         self.begin(t)
         self.m = np.clip(self.played[:, :, t], -self.most, self.most) * np.array(self.live)[:, None]
-        self.z = [1.0, *self.Z[t]]
-        return [dot(self.w, self.m[:, c]) + dot(self.v[c], self.z) for c in range(len(self.targets))]
+        self.z = [1.0, *(SHARE * np.array(self.Z[t]))]
+        return self.combined(self.m, self.z)
+
+    def combined(self, m, z):
+        return [dot(self.w + SHARE * self.u[c], m[:, c]) + dot(v, z) for c, v in enumerate(self.v)]
+
+    def balance(self, code):
+        self.counts[code] += 1
+        log = np.log(self.counts)
+        self.thresholds = log if len(self.targets) > 1 else log[1:] - log[:1]
 
     def learn(self, t, slopes):
         """``slopes``: minus the derivatives of the loss."""
         g = self.m @ np.array(slopes)
         self.w_squared = self.w_squared + g * g
-        self.w = self.w + STEP * g / np.sqrt(self.w_squared)
+        self.w = self.w + self.step * g / np.sqrt(self.w_squared)
         for c, own in enumerate(slopes):
             g = own * np.array(self.z)
             self.v_squared[c] += g * g
-            self.v[c] += STEP * g / np.sqrt(self.v_squared[c])
+            self.v[c] += self.step * g / np.sqrt(self.v_squared[c])
+            if len(slopes) > 1:
+                g = SHARE * own * self.m[:, c]
+                self.u_squared[c] += g * g
+                self.u[c] += self.step * g / np.sqrt(self.u_squared[c])
         self.used = [u + float(np.abs(m).sum()) for u, m in zip(self.used, self.m, strict=True)]
         if t + 1 in LEFT:
             raced = [i for i, (rate, _) in enumerate(self.members) if rate and self.live[i]]
             raced.sort(key=lambda i: -self.w[i] * self.used[i])
-            for i in raced[LEFT[t + 1] :]:
+            for i in raced[LEFT[t + 1][self.left] :]:
                 self.live[i] = False
 
 
-def settled(score):
-    return 0.0 if abs(score) <= 1e-9 * STEP else score
+def settled(score, step=STEP):
+    return 0.0 if abs(score) <= 1e-9 * step else score
 
 
-def binary(X, y, k, budget, tie="mistake"):
+def binary(X, y, k, budget, tie="mistake", class_weight=None):
     trace, stack = ExplicitTrace(), Stack(X, [np.asarray(y)], of_classes(budget, np.shape(X)[1]), 3)
     for t, y_t in enumerate(y):
-        score = settled(stack.predict(t)[0])
-        stack.learn(t, [y_t * slope(y_t * score)])
+        f = settled(stack.predict(t)[0])
+        score = f - stack.thresholds[0]
+        stack.learn(t, [y_t * slope(y_t * f)])
+        if class_weight == "balanced":
+            stack.balance(int(y_t > 0))
         record(trace, score, is_mistake(y_t, score, tie), {}, True)
     trace.final = lambda x: stack.final(x)[0]
     return trace
 
 
-def multiclass(X, codes, k, n_classes, budget):
+def multiclass(X, codes, k, n_classes, budget, class_weight=None):
     trace = ExplicitTrace()
     targets = [np.where(codes == c, 1, -1) for c in range(n_classes)]
     stack = Stack(X, targets, of_classes(budget, np.shape(X)[1]), 3)
     for t, y_t in enumerate(codes):
-        scores = stack.predict(t)
+        found = stack.predict(t)
+        scores = [f - threshold for f, threshold in zip(found, stack.thresholds, strict=True)]
         _, lead = best_rival(scores, y_t, tolerance=1e-9 * STEP)
-        shares = [math.exp(s - max(scores)) for s in scores]
+        shares = [math.exp(f - max(found)) for f in found]
         stack.learn(t, [(c == y_t) - share / math.fsum(shares) for c, share in enumerate(shares)])
+        if class_weight == "balanced":
+            stack.balance(y_t)
         record(trace, scores, lead <= 0, {}, True)
     trace.final = stack.final
     return trace
@@ -152,12 +175,12 @@ def regression(X, y, k, budget):
     trace = ExplicitTrace()
     for t, y_t in enumerate(y):
         score = stack.predict(t)[0]
-        score = stack.centre + stack.unit * settled(score)
+        score = stack.centre + stack.unit * settled(score, STEP_NUMBERS)
         stack.learn(t, [(y_t - score) / stack.unit])
         record(trace, score, False, {}, True)
     return trace
 
 
-CASES = cases(binary, {"budget": 6})
-MULTICLASS_CASES = cases(multiclass, {"budget": 6})
+CASES = cases(binary, {"budget": 6}, {"budget": 6, "class_weight": "balanced"})
+MULTICLASS_CASES = cases(multiclass, {"budget": 6}, {"budget": 6, "class_weight": "balanced"})
 REGRESSION_CASES = cases(regression, {"budget": 10})

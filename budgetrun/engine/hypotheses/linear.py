@@ -72,10 +72,20 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        rows = self._read(self._pool.examples(self._block_slots), True)
-        self._values, self._places, self._starts = with_ones(rows)
+        self._values, self._places, self._starts, n = self._rows_of_block()
         if not len(self.w):
-            self._widen(rows.shape[1] + 1)
+            self._widen(n)
+
+    def _rows_of_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Return the block's examples, as `with_ones` does, and the number of weights; other learners share them."""
+        shared: dict[bool, Any] = self._pool.of_block
+        if self._splines not in shared:
+            shared[self._splines] = self._computed_rows()
+        return shared[self._splines]
+
+    def _computed_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        rows = self._read(self._pool.examples(self._block_slots), True)
+        return *with_ones(rows), rows.shape[1] + 1
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
@@ -120,6 +130,9 @@ class StandardisedLinear(Linear):
     """As `Linear`, with inputs standardised by the rows before (`Standardised`)."""
 
     _scale: Standardised | None = None
+
+    def _rows_of_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        return self._computed_rows()
 
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         if self._scale is None:

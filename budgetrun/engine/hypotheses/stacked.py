@@ -1,6 +1,7 @@
 """Stacks: members on standardised inputs, with kernels of several widths, and a linear function of their scores."""
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,8 +24,10 @@ from budgetrun.kernels.width import median_gamma
 
 # After so many rounds, the members begin again with the width of the rows so far, and play these first.
 BEGINNINGS = (1, 4, 16, 64, 256, 1024)
-# After so many rounds, so many members with kernels are left.
-LEFT = {2048: 8, 8192: 6}
+# After so many rounds, so many members with kernels are left: of two classes, of several, and of numbers.
+LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
+# What inputs, and scores that have a weight for each class, are multiplied with: the members' weights learn first.
+SHARE = 0.2
 # The scores of members are cut to [-LARGEST, LARGEST], those of regression, in standard units, to ten.
 LARGEST, LARGEST_NUMBER = 3.0, 10.0
 
@@ -39,8 +42,9 @@ class Part(NamedTuple):
 class Stacked(Linear):
     """f(x) = centre + unit (w_0 + sum over k of w_k m_k(x) + v . z): m_k are scores of members, and z the inputs.
 
-    The inputs are standardised by the rows before (`Standardised`). Each member plays every round on them, whatever f
-    predicts; its scores are cut to [-3, 3], those of numbers to [-10, 10]. The verbs are those of `Linear`.
+    The inputs are standardised by the rows before (`Standardised`), and a fifth of that in the sum. Each member plays
+    every round on them, whatever f predicts; its scores are cut to [-3, 3], those of numbers to [-10, 10]. The verbs
+    are those of `Linear`, and `balance`.
 
     Parameters
     ----------
@@ -53,6 +57,8 @@ class Stacked(Linear):
         The weights: w_0, those of the members, which begin as 1 / n_members, and v.
     centre, unit : float
         Mean and deviation of the labels that the members know, if these are numbers; otherwise 0 and 1.
+    threshold : float, or ndarray of shape (n_classes,)
+        Subtracted from f(x): 0 until `balance` is called.
     parts : list of Part
         The members, dropped ones included.
 
@@ -68,7 +74,10 @@ class Stacked(Linear):
 
     def __init__(self, pool: Pool, unit: float, *shape: int) -> None:
         super().__init__(pool, unit, 1.0, *shape)
-        self.centre, self.unit = 0.0, 1.0
+        self.centre, self.unit, self.share = 0.0, 1.0, SHARE
+        self.threshold: Any = 0.0
+        # One more than the labels of each class that `balance` has counted.
+        self._counts = np.ones(max([2, *shape]))
         self.parts: list[Part] = []
         self._live = np.zeros(0, dtype=bool)
         # By weight: the sum of the absolute values that it was multiplied with.
@@ -82,6 +91,11 @@ class Stacked(Linear):
     @property
     def current(self) -> Any:
         return self.centre + self.unit * self._sum(self._round)
+
+    def balance(self, code: int) -> None:
+        """Count a label, 0 or 1: where f exceeds the threshold, +1 is likelier than it is among all labels."""
+        self._counts[code] += 1.0
+        self.threshold = math.log(self._counts[1] / self._counts[0])
 
     @property
     def members(self) -> list[dict[str, Any]]:
@@ -119,7 +133,7 @@ class Stacked(Linear):
         score = self._sum(t)
         if abs(score) <= self.rounding * self._unit:
             score = 0.0
-        score = self.centre + self.unit * score
+        score = self.centre + self.unit * score - self.threshold
         self.scores[t] = score
         return score
 
@@ -154,6 +168,13 @@ class Stacked(Linear):
         # Some 60 microseconds for a budget of 300.
         return 1e4 * size
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the state; what models of earlier versions lack makes them predict as before."""
+        self.__dict__.update(self._lacked(state) | state)
+
+    def _lacked(self, state: dict[str, Any]) -> dict[str, Any]:
+        return {"share": 1.0, "threshold": 0.0, "_counts": np.ones(2)}
+
     # -- a piece of a block, within which no member begins or is dropped -----------------------------------------
 
     def _begin_piece(self, learner: Any, y: np.ndarray) -> None:
@@ -178,11 +199,12 @@ class Stacked(Linear):
         if rounds in BEGINNINGS:
             self._begin_again(learner)
         if rounds in LEFT:
-            self._drop(LEFT[rounds])
+            of_classes = problem_of(learner.task).of_classes
+            self._drop(LEFT[rounds][(self._copies > 1) if of_classes else 2])
 
     def _take(self, played: np.ndarray, Z: Matrix) -> None:
         """Take the scores of the live members, shape (n_live, copies, rounds), and the inputs of the piece."""
-        self._values, self._places, starts = with_ones(_beside(played[:, 0].T, Z))
+        self._values, self._places, starts = with_ones(_beside(played[:, 0].T, self.share * Z))
         self._places = self._at(Z.shape[1])[self._places]
         self._starts[self.tile_start : self.tile_end + 1] = starts
 
@@ -193,9 +215,9 @@ class Stacked(Linear):
 
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         """Return f for members' scores and inputs, as `_take` has them."""
-        values, places, starts = with_ones(_beside(played[:, 0].T, Z))
+        values, places, starts = with_ones(_beside(played[:, 0].T, self.share * Z))
         rows = sp.csr_array((values, self._at(Z.shape[1])[places], starts), shape=(Z.shape[0], len(self.w)))
-        combined: np.ndarray = self.centre + self.unit * (rows @ self.w)
+        combined: np.ndarray = self.centre + self.unit * (rows @ self.w) - self.threshold
         return combined
 
     # -- the members ---------------------------------------------------------------------------------------------
@@ -264,14 +286,16 @@ class Stacked(Linear):
 
 
 class StackedClasses(Stacked):
-    """f_c(x) = sum over k of w_k m_kc(x) + v_c . (1, z): each member has one weight for all classes.
+    """f_c(x) = sum over k of (w_k + u_ck / 5) m_kc(x) + v_c . (1, z): most of a member's weight is that of all classes.
 
-    The verb is `adapt_each`.
+    The verbs are `adapt_each` and `balance`.
 
     Attributes
     ----------
     w : ndarray of float64, shape (1 + n_members,)
         The weights of the members; the first number is not used.
+    u : ndarray of float64, shape (n_classes, 1 + n_members)
+        What a class adds to them, which begins as 0.
     v : ndarray of float64, shape (n_classes, 1 + d)
     """
 
@@ -280,7 +304,8 @@ class StackedClasses(Stacked):
     def __init__(self, pool: Pool, unit: float, n_classes: int) -> None:
         super().__init__(pool, unit, n_classes)
         self.n_classes = n_classes
-        self.v, self._v_squared = np.zeros((n_classes, 0)), np.zeros((n_classes, 0))
+        self.u, self._u_squared, self.v, self._v_squared = (np.zeros((n_classes, 0)) for _ in range(4))
+        self.threshold = np.zeros(n_classes)
         # The scores of the live members in the piece, shape (rounds, classes, n_live), and their places in w.
         self._played, self._played_at = np.zeros((0, n_classes, 0)), np.zeros(0, dtype=np.intp)
 
@@ -292,6 +317,11 @@ class StackedClasses(Stacked):
     def coef(self) -> np.ndarray:
         return np.zeros((self.n_classes, 0))
 
+    def balance(self, code: int) -> None:
+        """Count a label: a class is predicted by how much likelier it is than among all labels."""
+        self._counts[code] += 1.0
+        self.threshold[code] = math.log(self._counts[code])
+
     def _begin_round(self) -> None:
         self._moved[:] = 0.0
 
@@ -300,7 +330,7 @@ class StackedClasses(Stacked):
         at, least = self._played_at, self.rounding * self._unit
         for c in range(self.n_classes):
             put(taken(self._used, at) + np.abs(self._played[t - self.tile_start, c]), at, self._used)
-            self.scores[c, t] = self._sum_of(c, t)
+            self.scores[c, t] = self._sum_of(c, t) - self.threshold[c]
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         return rival, 0.0 if abs(lead) <= least else lead
 
@@ -309,30 +339,41 @@ class StackedClasses(Stacked):
         places, values = self._row(self._round)
         g = np.zeros(len(self._played_at))
         for c in range(self.n_classes):
-            g += slopes[c] * self._played[self._round - self.tile_start, c]
+            own = slopes[c] * self._played[self._round - self.tile_start, c]
+            g += own
+            adapt(self.u[c], self._u_squared[c], self._played_at, SHARE * own, step)
             adapt(self.v[c], self._v_squared[c], places, slopes[c] * values, step)
         adapt(self.w, self._squared, self._played_at, g, step)
 
     def _sum_of(self, c: int, t: int) -> float:
         places, values = self._row(t)
-        played = self._played[t - self.tile_start, c]
-        return float(inner(taken(self.v[c], places), values) + inner(taken(self.w, self._played_at), played))
+        weights = taken(self.w, self._played_at) + SHARE * taken(self.u[c], self._played_at)
+        own = inner(weights, self._played[t - self.tile_start, c])
+        return float(inner(taken(self.v[c], places), values) + own)
 
     def _take(self, played: np.ndarray, Z: Matrix) -> None:
-        self._values, self._places, starts = with_ones(Z)
+        self._values, self._places, starts = with_ones(self.share * Z)
         self._starts[self.tile_start : self.tile_end + 1] = starts
         self._played, self._played_at = np.ascontiguousarray(played.T), 1 + np.flatnonzero(self._live)
 
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
-        combined: np.ndarray = np.tensordot(self.w[1 + np.flatnonzero(self._live)], played, 1)
-        return combined + (sp.csr_array(with_ones(Z), shape=(Z.shape[0], self.v.shape[1])) @ self.v.T).T
+        weights = (self.w + SHARE * self.u)[:, 1 + np.flatnonzero(self._live)]
+        rows = sp.csr_array(with_ones(self.share * Z), shape=(Z.shape[0], self.v.shape[1]))
+        combined: np.ndarray = np.einsum("ck,kct->ct", weights, played) + (rows @ self.v.T).T
+        return combined - self.threshold[:, None]
 
     def _widen(self, n: int) -> None:
         n_weights = 1 + len(self.parts)
         super()._widen(n_weights)
-        more = np.zeros((self.n_classes, n - n_weights + 1))
-        self.v = np.hstack((self.v, more))[:, : more.shape[1]].copy()
-        self._v_squared = np.hstack((self._v_squared, more + self._least_squared))[:, : more.shape[1]].copy()
+        for name, width in (("u", n_weights), ("v", n - n_weights + 1)):
+            for one, first in ((name, 0.0), (f"_{name}_squared", self._least_squared)):
+                more = np.full((self.n_classes, width), first)
+                setattr(self, one, np.hstack((getattr(self, one), more))[:, :width].copy())
+
+    def _lacked(self, state: dict[str, Any]) -> dict[str, Any]:
+        n, u = state["n_classes"], np.zeros((state["n_classes"], len(state["w"])))
+        own = {"u": u, "_u_squared": u + state["_least_squared"], "threshold": np.zeros(n), "_counts": np.ones(n)}
+        return super()._lacked(state) | own
 
 
 def _beside(scores: np.ndarray, Z: Matrix) -> Matrix:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -176,7 +178,7 @@ def learners_of(
     """Return the entries of the learners that a request names, or of the default ones; of those in every table; and
     the names of those that would hold too many examples.
     """
-    known = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
+    known = deepcopy(_defaults()[task])
     entries, left_out = [_parsed(text) for text in request.algorithms], []
     if not entries:
         budget = _middle(request.budgets)
@@ -189,6 +191,11 @@ def learners_of(
                 left_out.append(entry["name"])
     named = {entry["name"] for entry in entries}
     return entries, [entry for entry in known["always"] if entry["name"] not in named], left_out
+
+
+@cache
+def _defaults() -> Any:
+    return yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))
 
 
 def _middle(budgets: Iterable[int]) -> int:
