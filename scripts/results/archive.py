@@ -51,7 +51,7 @@ def croissant(card: Card) -> dict[str, Any]:
         "description": " ".join([card.description, *card.notes]),
         "citeAs": card.source,
         "license": card.licence,
-        "url": card.homepage,
+        "url": card.homepage or HOME,
         "distribution": [
             {
                 "@type": "cr:FileObject",
