@@ -96,7 +96,7 @@ class SharedMemory(Compilable):
         entry_bytes: int | None = None,
         row_bytes: int | None = None,
     ) -> None:
-        self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy
+        self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy or policy.greedy
         self.dtype, self.most = dtype, (limit, most_learners)
         sizes = bytes_of(policy, n_features, dtype, shares)
         self.entry_bytes = sizes[0] if entry_bytes is None else entry_bytes
@@ -115,7 +115,8 @@ class SharedMemory(Compilable):
         self.rows = np.zeros((n_rows, n_features), dtype=dtype) if shares else self.cells.view(dtype)
         # The entries of a shared row; if it is free, the next free row, negative.
         self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
-        self.born = np.zeros(n if policy.by_age else 0, dtype=np.int64)
+        # By row: the mistakes of all when its last entry was inserted.
+        self.born = np.zeros(n_rows if policy.by_age else 0, dtype=np.int64)
         self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
         self.links, self.ints, self.longs = (
             self.cells.view(np.int32),
@@ -166,7 +167,9 @@ class SharedMemory(Compilable):
         learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
         found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
         return (
-            found | {"born": min(slots, len(self.born))} | ({"holders": places, "rows": places} if self.shares else {})
+            found
+            | {"born": min(places if self.shares else slots, len(self.born))}
+            | ({"holders": places, "rows": places} if self.shares else {})
         )
 
     # -- rounds ----------------------------------------------------------------------------------------------------
@@ -189,7 +192,8 @@ class SharedMemory(Compilable):
             self.counts[BYTES] += self.row_bytes
             self.refresh(j)
         self.relieve()
-        self.ints[j, FRESH] = 0
+        if self.ints[j, FRESH]:
+            self._settle(j)
         return score
 
     def play_all(self, x: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None:
@@ -217,7 +221,14 @@ class SharedMemory(Compilable):
         else:
             self._free_row(place)
         self.relieve()
-        self.ints[:m, FRESH] = 0
+        for i in np.flatnonzero(self.ints[:m, FRESH]):
+            self._settle(int(i))
+
+    def _settle(self, j: int) -> None:
+        """End the round of a learner that erred: from now on, its youngest entry may go, too."""
+        self.ints[j, FRESH] = 0
+        if self.policy.greedy:
+            self.refresh(j)
 
     def relieve(self) -> None:
         """Remove entries until the memory holds its limit."""
@@ -228,7 +239,7 @@ class SharedMemory(Compilable):
         """Shrink learner ``j`` as much as the removal of its oldest entry, or a harmless one, requires; remove that."""
         r, before = self.oldest(j), -1
         if self.greedy:
-            r, before = self._least_harmful(j)
+            r, before = self.least_harmful(j)
         sigma, mu = self.weight_and_margin(r)
         phi = self.phi(j, sigma, mu)
         self.ones[j, Q] += damage(phi * sigma, phi * mu)
@@ -275,6 +286,10 @@ class SharedMemory(Compilable):
         """Return the oldest entry of a learner."""
         return int(self.ints[j, FIRST])
 
+    def birth(self, slot: int) -> int:
+        """Return the mistakes of all at the insertion of an entry; of a row that is shared, at its last one."""
+        return int(self.born[self.place(slot)])
+
     def payers(self) -> np.ndarray:
         """Return the learners above their floors."""
         return np.flatnonzero(self.ints[:, SIZE] > self.ints[:, FLOOR])
@@ -283,6 +298,25 @@ class SharedMemory(Compilable):
         """Return sigma and mu = y f(x) of an entry; mu of the oldest only, unless greedy."""
         weight, own = self.cells[r, WEIGHT], self.cells[r, OWN]
         return abs(weight), own if weight > 0 else -own
+
+    def is_harmless(self, Psi: float) -> bool:
+        """Return whether the damage of a removal is within the slack that every removal has."""
+        return Psi <= ALLOWED + _ROUNDING
+
+    def least_harmful(self, j: int) -> tuple[int, int]:
+        """Return the entry that does least damage, if that is harmless, else the oldest; and the one before it, or -1.
+
+        The entry of this round stays if there are others.
+        """
+        slots = self.slots_of(j)
+        n = len(slots) - int(self.ints[j, FRESH])
+        Psi = np.full(max(n, 1), math.inf)
+        for i in range(n):
+            Psi[i] = damage(*self.weight_and_margin(slots[i]))
+        i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
+        if i == 0 or not self.is_harmless(Psi[i]):
+            return slots[0], -1
+        return slots[i], slots[i - 1]
 
     def phi(self, j: int, sigma: float, mu: float) -> float:
         """Return the largest phi in (0, 1] that learner ``j`` may shrink by; it will hold one entry less."""
@@ -374,7 +408,7 @@ class SharedMemory(Compilable):
         self.ints[j, FRESH] = 1
         self.counts[MISTAKES] += 1
         if self.policy.by_age:
-            self.born[slot] = self.counts[MISTAKES]
+            self.born[self.place(slot)] = self.counts[MISTAKES]
 
     def _shrink(self, j: int, phi: float, r: int) -> None:
         """f_j *= phi, before the removal of entry ``r``."""
@@ -382,25 +416,10 @@ class SharedMemory(Compilable):
         slots, n = self.slots_of(j), int(self.ints[j, SIZE])
         self.ints[j, FEWEST] = min(n, self.ints[j, FEWEST]) if self.ints[j, FEWEST] else n
         if self.policy.by_age:
-            since = self.counts[MISTAKES] - self.born[r] + 1
+            since = self.counts[MISTAKES] - self.birth(r) + 1
             self.counts[FEWEST_OF_ALL] = min(since, self.counts[FEWEST_OF_ALL]) if self.counts[FEWEST_OF_ALL] else since
         scale_at(self.cells, slots, phi)
         self.ones[j, NORM] *= phi * phi
-
-    def _least_harmful(self, j: int) -> tuple[int, int]:
-        """Return the entry that does least damage, if that is harmless, else the oldest; and the one before it, or -1.
-
-        The entry of this round stays if there are others.
-        """
-        slots = self.slots_of(j)
-        n = len(slots) - int(self.ints[j, FRESH])
-        Psi = np.full(max(n, 1), math.inf)
-        for i in range(n):
-            Psi[i] = damage(*self.weight_and_margin(slots[i]))
-        i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
-        if i == 0 or Psi[i] > ALLOWED + _ROUNDING:
-            return slots[0], -1
-        return slots[i], slots[i - 1]
 
     def _take_slot(self) -> int:
         counts = self.counts
@@ -450,7 +469,8 @@ def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple
     row = n_features * np.dtype(dtype).itemsize
     # An entry with its row fills whole words of 8 bytes.
     together = 24 if shares else -(-(20 + row) // 8) * 8 if dtype == "float32" else 24 + row
-    return together - (0 if shares else row) + 8 * policy.by_age, row + 4 * shares
+    entry, of_row = together - (0 if shares else row), row + 4 * shares
+    return entry, of_row + 8 * policy.by_age
 
 
 def learner_bytes(key: int | str) -> int:

@@ -50,7 +50,7 @@ def made(policy, floor, greedy=False, limit=LIMIT, **options):
     return memory
 
 
-def check_same(memory, expected, greedy):
+def check_same(memory, expected):
     learners = sorted(expected.learners.values(), key=lambda f: f.number)
     n = len(learners)
     assert memory.longs[:n, M].tolist() == [f.M for f in learners]
@@ -61,7 +61,7 @@ def check_same(memory, expected, greedy):
     shrinkings = [f.shrinking(U_of(f.floor)) for f in learners]
     np.testing.assert_allclose(memory.ones[:n, SHRINKING], shrinkings, atol=1e-9)
     fewest = [0 if np.inf == f.N else f.N for f in learners]
-    assert (memory.ints[:n, FEWEST] <= fewest).all() if greedy else memory.ints[:n, FEWEST].tolist() == fewest
+    assert (memory.ints[:n, FEWEST] <= fewest).all() if memory.greedy else memory.ints[:n, FEWEST].tolist() == fewest
 
 
 @EACH
@@ -76,7 +76,7 @@ def test_rows_of_their_own(policy, greedy, floor):
     for part in (slice(0, 1), slice(1, 120), slice(120, 300)):
         play_batch(memory, learners[part], np.zeros(300, dtype=np.int64)[part], X[part], y[part], scores[part])
     np.testing.assert_allclose(scores, [own[j] for own, j in zip(expected.scores, learners, strict=True)], atol=1e-9)
-    check_same(memory, expected, greedy)
+    check_same(memory, expected)
 
 
 @EACH
@@ -98,7 +98,7 @@ def test_shared_rows(policy, greedy, sizes):
     scores = np.zeros(Y.shape)
     play_stream(memory, X, Y, scores)
     np.testing.assert_allclose(scores, [[s.get(j, 0) for j in range(LEARNERS)] for s in expected.scores], atol=1e-9)
-    check_same(memory, expected, greedy)
+    check_same(memory, expected)
     assert memory.counts[BYTES] == expected.size()
     assert (memory.longs[:, SEEN] == np.count_nonzero(Y, axis=0)).all()
 

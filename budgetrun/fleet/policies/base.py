@@ -16,11 +16,14 @@ class Policy(Compilable):
     name : str
         The name in configs, e.g. ``least_damage``.
     by_age : bool
-        Whether prices depend on the ages of entries across learners; then these are stored.
+        Whether prices depend on the ages of entries across learners; then those of rows are stored.
+    greedy : bool
+        Whether any entry may go that does no harm, not only the oldest of a learner.
     """
 
     name: ClassVar[str] = ""
     by_age: ClassVar[bool] = False
+    greedy: ClassVar[bool] = False
 
     def price(self, memory: Any, j: int) -> float:
         """Return the price of learner ``j``, which holds more than its floor."""
