@@ -141,13 +141,16 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     if not shares or algorithm.own_rows:
         n = limit // sum(sizes)
         return _play(events, made, kernel, dtype, limit, n // m + (np.arange(m) < n % m), sizes, own_rows=True)
-    # The largest budget with which the rows of all, stored once, fit.
+    # The largest budget with which the rows of all, stored once, fit: bytes are about in proportion to it.
     low, high, best = 0, len(events.X), None
+    budget = max(1, limit // (m * sizes[0] + 20 * sum(sizes)))
     while high - low > 1:
-        budget = (low + high) // 2 if best or low else max(1, limit // (m * sizes[0] + 20 * sum(sizes)))
         budget = min(max(budget, low + 1), high - 1)
         found = _play(events, made, kernel, dtype, limit, np.full(m, budget), sizes)
-        low, high, best = (budget, high, found) if found.peak_bytes <= limit else (low, budget, best)
+        if found.peak_bytes <= limit:
+            low, best, budget = budget, found, budget * limit // found.peak_bytes
+        else:
+            high, budget = budget, (low + budget) // 2
     if best is None:
         raise ValueError(f"shared_memory: {limit:,} bytes do not hold one entry of each of {m:,} learners")
     return best
