@@ -29,11 +29,13 @@ from budgetrun.fleet.memory import (
     bytes_of,
     learner_bytes,
     most_learners,
+    packed,
     play_batch,
     play_one,
     play_stream,
     score_batch,
     score_one,
+    stored,
 )
 from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE
@@ -43,7 +45,7 @@ from budgetrun.state import save_state
 _ROWS, _MOST = 65536, 2**31 - 1
 _NUMBERS = "fiub"
 _KEYS = {int, str}
-_KERNELS, _TYPES = ("gaussian", "linear", "polynomial"), ("float32", "float64")
+_KERNELS, _TYPES = ("gaussian", "linear", "polynomial"), ("float32", "float64", "bits")
 _WRONG_LABEL = "a label must be -1 or +1, or a bool, got {}"
 
 
@@ -69,8 +71,8 @@ class Fleet:
         Remove an example that does no harm, if there is one, instead of the oldest.
     shared_rows : bool
         All keys see the same examples, each with labels of its own; an example is stored once. See `partial_fit`.
-    dtype : {"float32", "float64"}
-        In which examples are stored. Everything is computed in float64.
+    dtype : {"float32", "float64", "bits"}
+        In which examples are stored; bits are for features that are zeros and ones. Everything is computed in float64.
     seed : int, >= 0
         Of the policy ``random``.
 
@@ -103,7 +105,7 @@ class Fleet:
         policy: str = "square_root",
         greedy: bool = False,
         shared_rows: bool = False,
-        dtype: Literal["float32", "float64"] = "float32",
+        dtype: Literal["float32", "float64", "bits"] = "float32",
         seed: int = 0,
     ) -> None:
         self.memory = int(parse_bytes(memory) if isinstance(memory, str) else memory)
@@ -120,7 +122,7 @@ class Fleet:
         self._of_kernel = {"kernel": kernel} | {name: value for name, value in given.items() if name in wanted}
         self.floor, self.policy, self.greedy, self.dtype, self.shared_rows = floor, policy, greedy, dtype, shared_rows
         self._policy = make(policy, seed)
-        self._stored_as = np.dtype(dtype)
+        self._stored_as, _ = stored(0, dtype)
         self._memory: SharedMemory | None = None
         self._numbers: dict[int | str, int] = {}
         # Numbers of keys that were deleted; and the bytes of learners besides their entries.
@@ -163,7 +165,7 @@ class Fleet:
         number = self._find(key)
         if number is None:
             (name,) = _plain([key])
-            charge = self._create([name], len(row))[0]
+            charge = self._create([name], len(x))[0]
             number = self._numbers[name]
         calls = self._calls or self._compiled()
         try:
@@ -230,7 +232,7 @@ class Fleet:
             new: dict[Any, int] = {}
             for t in np.flatnonzero(numbers < 0).tolist():
                 new.setdefault(names[t], t)
-            charges[list(new.values())] = self._create(list(new), rows.shape[1])
+            charges[list(new.values())] = self._create(list(new), np.shape(X)[1])
             numbers = self._find_all(names)
         if not len(numbers):
             return np.zeros(shape)
@@ -304,7 +306,10 @@ class Fleet:
         """
         number, memory = self._numbers[_plain([key])[0]], self._begun
         slots = memory.slots_of(number)
-        rows = np.array([memory.row(slot) for slot in slots], dtype=np.float64).reshape(len(slots), -1)
+        rows = np.array([memory.row(slot) for slot in slots]).reshape(len(slots), memory.width)
+        if self.dtype == "bits":
+            rows = np.unpackbits(rows, axis=1, count=memory.n_features)
+        rows = rows.astype(np.float64)
         model: Any = budgetrun.Forgetron(
             budget=max(len(slots), self.floor, 1),
             variant="greedy" if self.greedy else "self_tuned",
@@ -427,7 +432,7 @@ class Fleet:
             )
         except MemoryError:
             raise InputError(f"memory: {self.memory:,} bytes are more than can be had here; give less") from None
-        self._width = n_features if self._kernel.of_distance else -1
+        self._width = n_features if self._kernel.of_distance and self.dtype != "bits" else -1
 
     def _create(self, keys: list[Any], n_features: int) -> list[int]:
         """Create keys, if their floors fit; return what is to be taken from the limit for each."""
@@ -480,6 +485,8 @@ class Fleet:
             raise ValueError(f"examples must be numbers, got the dtype {rows.dtype}")
         if self._memory is not None and rows.shape[-1] != self._memory.n_features:
             raise ValueError(f"examples have {self._memory.n_features} features, got {rows.shape[-1]}")
+        if self.dtype == "bits":
+            return packed(rows)
         if rows.dtype != self._stored_as or not rows.flags.c_contiguous:
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(rows, dtype=self.dtype)
@@ -496,7 +503,7 @@ class Fleet:
     def _compiled(self) -> Any:
         """Return the memory as compiled code keeps it, and what learns and scores one example; None if not ready."""
         if self._calls is None and compiling.on():
-            memory, row = self._begun, compiling.kind_of(np.zeros(0, dtype=self.dtype))
+            memory, row = self._begun, compiling.kind_of(np.zeros(0, dtype=self._stored_as))
             state = compiling.kept(memory)
             keep = compiling.ready(compiling.KEEP, compiling.kind_of(memory))
             learn = compiling.entry(play_one, state, "<i8", "<i8", row, "<i8")

@@ -47,8 +47,9 @@ class SharedMemory(Compilable):
         A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
     policy : Policy
     n_features : int, >= 0
-    dtype : "float32" or "float64"
-        Of the stored rows. Everything else is computed in float64.
+    dtype : "float32", "float64" or "bits"
+        Of the stored rows, and of the examples that are given; bits are zeros and ones, packed as `packed` does.
+        Everything else is computed in float64.
     limit : int
         Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
     most_learners : int, >= 1
@@ -107,12 +108,12 @@ class SharedMemory(Compilable):
         if shares:
             # A learner holds a row once at most.
             n = n_rows * more if self.entry_bytes == 0 else min(limit // self.entry_bytes + more, n_rows * more)
-        itemsize = np.dtype(dtype).itemsize
+        stored_as, self.width = stored(n_features, dtype)
         # Where rows begin.
-        self.at = 0 if shares else (4 * AFTER + 4 + itemsize - 1) // itemsize
+        self.at = 0 if shares else (4 * AFTER + 4 + stored_as.itemsize - 1) // stored_as.itemsize
         self.n_features = n_features
-        self.cells = _aligned(n, 3 if shares else -(-(self.at + n_features) * itemsize // 8))
-        self.rows = np.zeros((n_rows, n_features), dtype=dtype) if shares else self.cells.view(dtype)
+        self.cells = _aligned(n, 3 if shares else -(-(self.at + self.width) * stored_as.itemsize // 8))
+        self.rows = np.zeros((n_rows, self.width), dtype=stored_as) if shares else self.cells.view(stored_as)
         # The entries of a shared row; if it is free, the next free row, negative.
         self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
         # By row: the mistakes of all when its last entry was inserted.
@@ -175,7 +176,7 @@ class SharedMemory(Compilable):
     # -- rounds ----------------------------------------------------------------------------------------------------
 
     def score(self, j: int, x: np.ndarray) -> float:
-        """Return f_j(x) for an example of shape (d,), of the dtype of the rows."""
+        """Return f_j(x) for an example as rows are stored."""
         slots = self.slots_of(j)
         return self._sum(slots, self._values(self.places(slots), x))
 
@@ -369,18 +370,16 @@ class SharedMemory(Compilable):
         return found
 
     def row(self, slot: int) -> np.ndarray:
-        """Return the row of an entry, shape (d,)."""
-        return self.rows[self.place(slot), self.at : self.at + self.n_features]
+        """Return the row of an entry as it is stored."""
+        return self.rows[self.place(slot), self.at : self.at + self.width]
 
     def square(self, slot: int) -> float:
         """Return k(x, x) of an entry."""
-        kernel, s = self.kernel, 0.0
-        formula = kernel.formula
-        if not kernel.of_distance:
-            x = self.row(slot)
-            for i in range(len(x)):
-                s += np.float64(x[i]) * np.float64(x[i])
-        return float(formula(s, *kernel.numbers))
+        kernel = self.kernel
+        if kernel.of_distance:
+            formula = kernel.formula
+            return float(formula(0.0, *kernel.numbers))
+        return float(self._values(np.array([self.place(slot)]), self.row(slot))[0])
 
     def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         return values_at(self.kernel, self.rows, self.at, places, x)
@@ -464,11 +463,24 @@ class SharedMemory(Compilable):
         self.counts[FREE_ROW] = place + 1
 
 
+def stored(n_features: int, dtype: str) -> tuple[np.dtype[Any], int]:
+    """Return the dtype and the width of a row as it is stored."""
+    return (np.dtype(np.uint8), -(-n_features // 8)) if dtype == "bits" else (np.dtype(dtype), n_features)
+
+
+def packed(rows: np.ndarray) -> np.ndarray:
+    """Return rows of zeros and ones, shape (..., d), with eight features in a byte; a ValueError for other numbers."""
+    if not np.isin(rows, (0, 1)).all():
+        raise ValueError("with dtype='bits', examples must be zeros and ones")
+    return np.packbits(rows.astype(bool), axis=-1)
+
+
 def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple[int, int]:
     """Return the bytes of an entry, without its row, and of a row."""
-    row = n_features * np.dtype(dtype).itemsize
+    stored_as, width = stored(n_features, dtype)
+    row = width * stored_as.itemsize
     # An entry with its row fills whole words of 8 bytes.
-    together = 24 if shares else -(-(20 + row) // 8) * 8 if dtype == "float32" else 24 + row
+    together = 24 if shares else -(-(20 + row) // 8) * 8 if stored_as.itemsize < 8 else 24 + row
     entry, of_row = together - (0 if shares else row), row + 4 * shares
     return entry, of_row + 8 * policy.by_age
 

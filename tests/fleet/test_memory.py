@@ -16,6 +16,7 @@ from budgetrun.fleet.memory import (
     SIZE,
     M,
     Q,
+    packed,
     play_batch,
     play_stream,
 )
@@ -105,11 +106,11 @@ def test_shared_rows(policy, greedy, sizes):
 
 @pytest.mark.parametrize("policy", ["random", "sum_bound"])
 @pytest.mark.parametrize("shares", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bits"])
 @pytest.mark.compiled
 def test_compiled_code_gives_the_same_bits(policy, shares, dtype, monkeypatch):
     learners, X, Y = stream(200)
-    X, y = X.astype(dtype), Y[np.arange(200), learners]
+    X, y = packed(X > 0) if dtype == "bits" else X.astype(dtype), Y[np.arange(200), learners]
     found = []
     for on in (False, True):
         monkeypatch.setattr(compiling, "on", lambda on=on: on)

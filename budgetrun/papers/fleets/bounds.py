@@ -89,15 +89,15 @@ def check(
             yield row, verdict
 
 
-def competitors(events: Events, kernel: Kernel) -> list[Any]:
-    """Return the competitors on the stream of each learner; None for a key without examples."""
+def competitors(events: Events, kernel: Kernel, most_keys: int | None = None) -> list[Any]:
+    """Return the competitors on the stream of each learner; None for a key without examples, or after the first."""
     if events.keys is None:
         found = theory.find(events.X, {str(i): y for i, y in enumerate(events.labels.T)}, kernel)
         return [found[str(i)] for i in range(events.m)]
     assert events.rows is not None
     of_keys: list[Any] = []
     for key in range(events.m):
-        own = np.flatnonzero(events.keys == key)
+        own = np.flatnonzero(events.keys == key) if most_keys is None or key < most_keys else ()
         one = theory.find(events.X[events.rows[own]], {"-": events.labels[own]}, kernel) if len(own) else {"-": None}
         of_keys.append(one["-"])
     return of_keys

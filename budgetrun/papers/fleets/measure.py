@@ -90,7 +90,7 @@ def _measured(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[R
         support_size=int(played.sizes.sum()),
         max_support_size=played.most_entries,
         seconds=round(seconds, 6),
-        facts=facts(played, algorithm),
+        facts=facts(played),
     )
     rounds, so_far, held = zip(*played.over_time, strict=True)
     curves = {"rounds": np.array(rounds), "mistakes": np.array(so_far), "held": np.array(held)}
@@ -238,8 +238,8 @@ def _multitask(events: Events, algorithm: Algorithm, kernel: Kernel) -> Played:
     return played
 
 
-def facts(played: Played, algorithm: Algorithm) -> str:
-    """Return what bounds and reports read, as JSON."""
+def facts(played: Played, most_listed: int = _MOST_LISTED) -> str:
+    """Return what bounds and reports read, as JSON; facts of each learner for so many learners at most."""
     active = played.seen > 0
     rates = np.sort(played.mistakes[active] / played.seen[active])
     worst = rates[-math.ceil(len(rates) / 10) :]
@@ -247,7 +247,7 @@ def facts(played: Played, algorithm: Algorithm) -> str:
     if played.columns:
         M, n, b = played.mistakes, played.sizes, played.columns["floor"]
         found["invariant"] = float(np.max(played.columns["damage"] - ALLOWED * (M - np.maximum(0, n - b))))
-        if len(M) <= _MOST_LISTED:
+        if len(M) <= most_listed:
             found |= {"mistakes": M.tolist(), "sizes": n.tolist()}
             found |= {name: np.round(column, 6).tolist() for name, column in played.columns.items()}
     return json.dumps(found)
