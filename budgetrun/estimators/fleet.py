@@ -65,7 +65,7 @@ class Fleet:
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
         mistake bound of a key is that of a Forgetron with this budget.
-    policy : {"square_root", "equal_split", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
+    policy : {"square_root", "equal_split", "harmless", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
         Who gives up an example; see docs/fleet.md.
     greedy : bool
         Remove an example that does no harm, if there is one, instead of the oldest.

@@ -168,7 +168,7 @@ def test_bounds_are_checked_and_violations_found(tmp_path, table, capsys):
         (
             {"policy": "eldest"},
             "equal_splits",
-            "must be one of equal_split, harmless, least_damage, mistakes, multitask",
+            "must be one of equal_split, harmless, least_damage, mistakes,",
         ),
         ({"policy": "oldest", "budget": 5}, "equal_splits", "shared_memory is a fleet, and holds what fits into"),
         ({"policy": "oldest"}, "regression", "must be one of binary, equal_splits, multiclass with a shared memory"),

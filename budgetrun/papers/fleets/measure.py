@@ -143,7 +143,7 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
         return _play(events, made, kernel, dtype, limit, n // m + (np.arange(m) < n % m), sizes, own_rows=True)
     # The largest budget with which the rows of all, stored once, fit: bytes are about in proportion to it.
     low, high, best = 0, len(events.X), None
-    budget = max(1, limit // (m * sizes[0] + max(1, m // 15) * sizes[1]))
+    budget = max(1, limit // (m * sizes[0] + max(1, m // 10) * sizes[1]))
     while high - low > 1:
         budget = min(max(budget, low + 1), high - 1)
         found = _play(events, made, kernel, dtype, limit, np.full(m, budget), sizes)
