@@ -644,9 +644,7 @@ def value_text(value: Any) -> str:
             return "none"
         case bool():
             return str(value).lower()
-        case int():
-            return f"{value:,}" if abs(value) >= 1_000_000 else str(value)
-        case float():
+        case int() | float():
             return f"{value:g}"
         case list() | tuple():
             return f"[{', '.join(map(value_text, value))}]"

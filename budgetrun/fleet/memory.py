@@ -116,8 +116,8 @@ class SharedMemory(Compilable):
         self.rows = np.zeros((n_rows, self.width), dtype=stored_as) if shares else self.cells.view(stored_as)
         # The entries of a shared row; if it is free, the next free row, negative.
         self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
-        # By row: the mistakes of all when its last entry was inserted.
-        self.born = np.zeros(n_rows if policy.by_age else 0, dtype=np.int64)
+        # The mistakes of all when an entry, or the last entry of a row, was inserted.
+        self.born = np.zeros((n_rows if policy.by_row else n) if policy.by_age else 0, dtype=np.int64)
         self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
         self.links, self.ints, self.longs = (
             self.cells.view(np.int32),
@@ -169,7 +169,7 @@ class SharedMemory(Compilable):
         found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
         return (
             found
-            | {"born": min(places if self.shares else slots, len(self.born))}
+            | {"born": min(places if self.shares and self.policy.by_row else slots, len(self.born))}
             | ({"holders": places, "rows": places} if self.shares else {})
         )
 
@@ -288,8 +288,8 @@ class SharedMemory(Compilable):
         return int(self.ints[j, FIRST])
 
     def birth(self, slot: int) -> int:
-        """Return the mistakes of all at the insertion of an entry; of a row that is shared, at its last one."""
-        return int(self.born[self.place(slot)])
+        """Return the mistakes of all at the insertion of an entry, or, if ages are those of rows, of the row's last."""
+        return int(self.born[self.place(slot) if self.policy.by_row else slot])
 
     def payers(self) -> np.ndarray:
         """Return the learners above their floors."""
@@ -407,7 +407,7 @@ class SharedMemory(Compilable):
         self.ints[j, FRESH] = 1
         self.counts[MISTAKES] += 1
         if self.policy.by_age:
-            self.born[self.place(slot)] = self.counts[MISTAKES]
+            self.born[self.place(slot) if self.policy.by_row else slot] = self.counts[MISTAKES]
 
     def _shrink(self, j: int, phi: float, r: int) -> None:
         """f_j *= phi, before the removal of entry ``r``."""
@@ -481,8 +481,8 @@ def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple
     row = width * stored_as.itemsize
     # An entry with its row fills whole words of 8 bytes.
     together = 24 if shares else -(-(20 + row) // 8) * 8 if stored_as.itemsize < 8 else 24 + row
-    entry, of_row = together - (0 if shares else row), row + 4 * shares
-    return entry, of_row + 8 * policy.by_age
+    age, by_row = 8 * policy.by_age, policy.by_row
+    return together - (0 if shares else row) + age * (not by_row), row + 4 * shares + age * by_row
 
 
 def learner_bytes(key: int | str) -> int:

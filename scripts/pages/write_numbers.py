@@ -9,7 +9,6 @@ Usage: python scripts/pages/write_numbers.py            (the tests fail if a pag
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 from collections import Counter
@@ -470,11 +469,11 @@ def _shared_measured() -> str:
     """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     from scipy.stats import t
 
-    policies = ["oldest", "least damage", "sum bound", "square root", "harmless"]
+    policies = ["oldest", "least damage", "sum bound", "square root"]
     rows = []
     for folder in ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys"):
         results = _evidence.results(folder)
-        runs = results.runs.assign(bytes=[json.loads(given)["shared_memory"] for given in results.runs["parameters"]])
+        runs = results.runs.assign(bytes=[setting.text.rpartition("=")[2] for setting in results.runs["setting"]])
         for (dataset, size), own in runs.groupby(["dataset", "bytes"], sort=False):
             mistakes = own.pivot(index="repetition", columns="label", values="mistakes")
             cells = [f"{100 * own.loc[own['label'] == 'equal split', 'online_error'].mean():.2f}"]

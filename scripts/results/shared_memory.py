@@ -1,8 +1,8 @@
 """Check the theory of docs/shared-memory.md on adversarial streams; write results/shared_memory/.
 
-These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_fleet and
-shared_memory_keys instead, which need their curves/ for who holds how much over time. With --keys, write keys.csv: the
-bounds on fleets of 100 to 10,000 keys.
+These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_digits,
+shared_memory_fleet and shared_memory_keys instead, which need their curves/ for who holds how much over time. With
+--keys, write keys.csv: the bounds on fleets of 100 to 10,000 keys with floors of 83.
 
 Usage: python scripts/results/shared_memory.py [--sweeps | --keys]            (two minutes of processor time)
 """
@@ -263,7 +263,7 @@ if __name__ == "__main__":
     if options.keys:
         check_keys(FOLDER / "keys.csv")
     elif options.sweeps:
-        for sweep, label in (("fleet", "keys_100"), ("keys", "keys_1000")):
+        for sweep, label in (("digits", "usps"), ("fleet", "keys_100"), ("keys", "keys_1000")):
             draw_sweep(f"shared_memory_{sweep}", label)
     else:
         main()

@@ -16,7 +16,7 @@ class Harmless(Policy):
     """
 
     name = "harmless"
-    by_age = True
+    by_age = by_row = True
     greedy = True
 
     def price(self, memory: Any, j: int) -> float:
