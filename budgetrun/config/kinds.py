@@ -1,7 +1,7 @@
 """What configs know of algorithms: the kinds of runs that plug-ins provide, parameters, and formulas in T for these."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
@@ -51,6 +51,10 @@ class RunKind(ABC):
     @abstractmethod
     def measure(self, job: Any, settings: Any) -> Any:
         """Run a job, as `budgetrun.runner.job.measure` does for learners."""
+
+    def bounds(self, rows: list[dict[str, Any]], stream: Any, kernel: Any, config: Any) -> Iterator[Any] | None:
+        """Yield verdicts of mistake bounds on runs on a stream, each with its row; None if those of learners apply."""
+        return None
 
     @abstractmethod
     def memory(self, spec: Any, info: Any) -> float:

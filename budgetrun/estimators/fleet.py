@@ -1,7 +1,9 @@
 """Fleets: a classifier per key, all in one memory of limited size."""
 
+import math
 import time
 from collections.abc import Iterable
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,11 +29,13 @@ from budgetrun.fleet.memory import (
     bytes_of,
     learner_bytes,
     most_learners,
+    packed,
     play_batch,
     play_one,
     play_stream,
     score_batch,
     score_one,
+    stored,
 )
 from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE
@@ -41,7 +45,7 @@ from budgetrun.state import save_state
 _ROWS, _MOST = 65536, 2**31 - 1
 _NUMBERS = "fiub"
 _KEYS = {int, str}
-_KERNELS, _TYPES = ("gaussian", "linear", "polynomial"), ("float32", "float64")
+_KERNELS, _TYPES = ("gaussian", "linear", "polynomial"), ("float32", "float64", "bits")
 _WRONG_LABEL = "a label must be -1 or +1, or a bool, got {}"
 
 
@@ -61,14 +65,14 @@ class Fleet:
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
         mistake bound of a key is that of a Forgetron with this budget.
-    policy : {"square_root", "equal_split", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
+    policy : {"square_root", "equal_split", "harmless", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
         Who gives up an example; see docs/fleet.md.
     greedy : bool
         Remove an example that does no harm, if there is one, instead of the oldest.
     shared_rows : bool
         All keys see the same examples, each with labels of its own; an example is stored once. See `partial_fit`.
-    dtype : {"float32", "float64"}
-        In which examples are stored. Everything is computed in float64.
+    dtype : {"float32", "float64", "bits"}
+        In which examples are stored; bits are for features that are zeros and ones. Everything is computed in float64.
     seed : int, >= 0
         Of the policy ``random``.
 
@@ -101,7 +105,7 @@ class Fleet:
         policy: str = "square_root",
         greedy: bool = False,
         shared_rows: bool = False,
-        dtype: Literal["float32", "float64"] = "float32",
+        dtype: Literal["float32", "float64", "bits"] = "float32",
         seed: int = 0,
     ) -> None:
         self.memory = int(parse_bytes(memory) if isinstance(memory, str) else memory)
@@ -118,13 +122,15 @@ class Fleet:
         self._of_kernel = {"kernel": kernel} | {name: value for name, value in given.items() if name in wanted}
         self.floor, self.policy, self.greedy, self.dtype, self.shared_rows = floor, policy, greedy, dtype, shared_rows
         self._policy = make(policy, seed)
-        self._stored_as = np.dtype(dtype)
+        self._stored_as, _ = stored(0, dtype)
         self._memory: SharedMemory | None = None
         self._numbers: dict[int | str, int] = {}
         # Numbers of keys that were deleted; and the bytes of learners besides their entries.
         self._free: list[int] = []
         self._charged = 0
         self._calls: Any = None
+        # The features of examples that need no other check than that they are finite; -1 for none.
+        self._width = -1
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -159,18 +165,20 @@ class Fleet:
         number = self._find(key)
         if number is None:
             (name,) = _plain([key])
-            charge = self._create([name], len(row))[0]
+            charge = self._create([name], len(x))[0]
             number = self._numbers[name]
-        memory, calls = self._begun, self._compiled()
-        with _InRange(self):
+        calls = self._calls or self._compiled()
+        try:
             if calls is not None:
-                return float(calls[1](calls[0], number, charge, row, label))
+                return calls[1](calls[0], number, charge, row, label)
             began = time.thread_time()
-            memory.counts[LIMIT] -= charge
+            self._begun.counts[LIMIT] -= charge
             with np.errstate(over="ignore"):
-                score = memory.play(number, row, label)
+                score = self._begun.play(number, row, label)
             compiling.border(time.thread_time() - began)
             return score
+        except FloatingPointError as error:
+            raise self._out_of_range(error) from error
 
     @alone
     def predict_one(self, key: int | str, x: Any) -> float:
@@ -178,9 +186,13 @@ class Fleet:
         number, row = self._find(key), self._row(x)
         if number is None:
             return 0.0
-        calls = self._compiled()
-        with _InRange(self):
-            return self._begun.score(number, row) if calls is None else float(calls[2](calls[0], number, row))
+        calls = self._calls or self._compiled()
+        try:
+            if calls is not None:
+                return calls[2](calls[0], number, row)
+            return self._begun.score(number, row)
+        except FloatingPointError as error:
+            raise self._out_of_range(error) from error
 
     @alone
     def partial_fit(self, keys: Iterable[Any], X: Any, Y: Any) -> np.ndarray:
@@ -215,18 +227,16 @@ class Fleet:
         if len(wrong := labels[~np.isin(labels, allowed)]):
             raise ValueError(_WRONG_LABEL.format(wrong[0]))
         labels = np.ascontiguousarray(labels, dtype=np.int64)
-        found = [self._numbers.get(name) for name in names]
-        charges = np.zeros(len(names), dtype=np.int64)
-        if None in found:
+        numbers, charges = self._find_all(names), np.zeros(len(names), dtype=np.int64)
+        if (numbers < 0).any():
             new: dict[Any, int] = {}
-            for t, number in enumerate(found):
-                if number is None:
-                    new.setdefault(names[t], t)
-            charges[list(new.values())] = self._create(list(new), rows.shape[1])
-            found = [self._numbers[name] for name in names]
-        if not found:
+            for t in np.flatnonzero(numbers < 0).tolist():
+                new.setdefault(names[t], t)
+            charges[list(new.values())] = self._create(list(new), np.shape(X)[1])
+            numbers = self._find_all(names)
+        if not len(numbers):
             return np.zeros(shape)
-        memory, numbers = self._begun, np.array(found, dtype=np.int64)
+        memory = self._begun
         if self.shared_rows:
             memory.counts[LIMIT] -= charges.sum()
             return self._play_shared(numbers, rows, labels)
@@ -249,8 +259,11 @@ class Fleet:
 
     def _played(self, play: Any, given: tuple[Any, ...], began: float, left: int) -> None:
         """Play a part of a batch, in compiled code if that is ready."""
-        with _InRange(self), np.errstate(over="ignore"):
-            compiling.call(play, *given)
+        try:
+            with np.errstate(over="ignore"):
+                compiling.call(play, *given)
+        except FloatingPointError as error:
+            raise self._out_of_range(error) from error
         seconds, n = time.thread_time() - began, len(given[-1])
         compiling.border(seconds, seconds * (left - n) / n)
 
@@ -264,9 +277,11 @@ class Fleet:
             raise ValueError(f"each row needs a key, got {len(names)} keys and {len(rows)} rows")
         scores = np.zeros(len(rows))
         if self._memory is not None:
-            numbers = np.array([self._numbers.get(name, -1) for name in names], dtype=np.int64)
-            with _InRange(self):
+            numbers = self._find_all(names)
+            try:
                 compiling.call(score_batch, self._memory, numbers, rows, scores)
+            except FloatingPointError as error:
+                raise self._out_of_range(error) from error
         return scores
 
     @alone
@@ -291,7 +306,10 @@ class Fleet:
         """
         number, memory = self._numbers[_plain([key])[0]], self._begun
         slots = memory.slots_of(number)
-        rows = np.array([memory.row(slot) for slot in slots], dtype=np.float64).reshape(len(slots), -1)
+        rows = np.array([memory.row(slot) for slot in slots]).reshape(len(slots), memory.width)
+        if self.dtype == "bits":
+            rows = np.unpackbits(rows, axis=1, count=memory.n_features)
+        rows = rows.astype(np.float64)
         model: Any = budgetrun.Forgetron(
             budget=max(len(slots), self.floor, 1),
             variant="greedy" if self.greedy else "self_tuned",
@@ -421,6 +439,7 @@ class Fleet:
             )
         except MemoryError:
             raise InputError(f"memory: {self.memory:,} bytes are more than can be had here; give less") from None
+        self._width = n_features if self._kernel.of_distance and self.dtype != "bits" else -1
 
     def _create(self, keys: list[Any], n_features: int) -> list[int]:
         """Create keys, if their floors fit; return what is to be taken from the limit for each."""
@@ -449,12 +468,18 @@ class Fleet:
     def _find(self, key: Any) -> int | None:
         return self._numbers.get(key if type(key) in _KEYS else _plain([key])[0])
 
+    def _find_all(self, names: list[Any]) -> np.ndarray:
+        """Return the numbers of keys; -1 for those that are new."""
+        return np.fromiter(map(self._numbers.get, names, repeat(-1)), dtype=np.int64, count=len(names))
+
     def _row(self, x: Any) -> np.ndarray:
         """Return an example as it is stored."""
         row = np.asarray(x)
         if row.ndim != 1:
             raise ValueError(f"an example must have the shape (d,), got {row.shape}")
-        return self._stored(row)
+        as_stored = row.dtype == self._stored_as and row.flags.c_contiguous and len(row) == self._width
+        # Most examples are found to be finite quickly.
+        return row if as_stored and math.isfinite(row.dot(row)) else self._stored(row)
 
     def _rows(self, X: Any) -> np.ndarray:
         rows = np.asarray(X)
@@ -467,6 +492,8 @@ class Fleet:
             raise ValueError(f"examples must be numbers, got the dtype {rows.dtype}")
         if self._memory is not None and rows.shape[-1] != self._memory.n_features:
             raise ValueError(f"examples have {self._memory.n_features} features, got {rows.shape[-1]}")
+        if self.dtype == "bits":
+            return packed(rows)
         if rows.dtype != self._stored_as or not rows.flags.c_contiguous:
             with np.errstate(over="ignore"):
                 rows = np.ascontiguousarray(rows, dtype=self.dtype)
@@ -483,30 +510,19 @@ class Fleet:
     def _compiled(self) -> Any:
         """Return the memory as compiled code keeps it, and what learns and scores one example; None if not ready."""
         if self._calls is None and compiling.on():
-            memory, row = self._begun, compiling.kind_of(np.zeros(0, dtype=self.dtype))
+            memory, row = self._begun, compiling.kind_of(np.zeros(0, dtype=self._stored_as))
             state = compiling.kept(memory)
-            wanted = (compiling.KEEP, compiling.kind_of(memory)), (play_one, state, "<i8", "<i8", row, "<i8")
-            keep, learn, score = (compiling.ready(*call) for call in (*wanted, (score_one, state, "<i8", row)))
+            keep = compiling.ready(compiling.KEEP, compiling.kind_of(memory))
+            learn = compiling.entry(play_one, state, "<i8", "<i8", row, "<i8")
+            score = compiling.entry(score_one, state, "<i8", row)
             if keep and learn and score:
                 self._calls = keep(compiling.prepared(memory)), learn, score
         return self._calls
 
-
-class _InRange:
-    """The context for scores, of which a sentence says that they are out of range; what was learned before stays."""
-
-    __slots__ = ("fleet",)
-
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
-        if isinstance(error, FloatingPointError):
-            self.fleet._begun.counts[LIMIT] = self.fleet.memory - self.fleet._charged
-            raise out_of_range(error, "an example") from error
+    def _out_of_range(self, error: FloatingPointError) -> Exception:
+        """Return the sentence which says that scores are out of range; what was learned before stays."""
+        self._begun.counts[LIMIT] = self.memory - self._charged
+        return out_of_range(error, "an example")
 
 
 def _plain(keys: Iterable[Any]) -> list[Any]:

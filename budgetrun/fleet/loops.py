@@ -11,10 +11,14 @@ from budgetrun.kernels.compiling import compiled_as
 def values_at(kernel: Any, rows: np.ndarray, at: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the kernel values of the rows in some places, which begin in column ``at``, with an example.
 
-    Inner products and distances are sums in float64, in the order of the features.
+    Inner products and distances are sums in float64, in the order of the features; of bits, they are counts.
     """
-    given, example = rows[places, at : at + len(x)].astype(np.float64), x.astype(np.float64)
-    terms = np.square(given - example) if kernel.of_distance else given * example
+    given = rows[places, at : at + len(x)]
+    if rows.dtype == np.uint8:
+        terms = np.bitwise_count(given ^ x if kernel.of_distance else given & x).astype(np.float64)
+    else:
+        given, example = given.astype(np.float64), x.astype(np.float64)
+        terms = np.square(given - example) if kernel.of_distance else given * example
     sums = np.add.accumulate(terms, axis=1)[:, -1] if terms.size else np.zeros(len(places))
     values: np.ndarray = kernel.formula(sums, *kernel.numbers)
     return values

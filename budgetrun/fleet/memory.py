@@ -47,8 +47,9 @@ class SharedMemory(Compilable):
         A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
     policy : Policy
     n_features : int, >= 0
-    dtype : "float32" or "float64"
-        Of the stored rows. Everything else is computed in float64.
+    dtype : "float32", "float64" or "bits"
+        Of the stored rows, and of the examples that are given; bits are zeros and ones, packed as `packed` does.
+        Everything else is computed in float64.
     limit : int
         Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
     most_learners : int, >= 1
@@ -96,7 +97,7 @@ class SharedMemory(Compilable):
         entry_bytes: int | None = None,
         row_bytes: int | None = None,
     ) -> None:
-        self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy
+        self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy or policy.greedy
         self.dtype, self.most = dtype, (limit, most_learners)
         sizes = bytes_of(policy, n_features, dtype, shares)
         self.entry_bytes = sizes[0] if entry_bytes is None else entry_bytes
@@ -107,15 +108,16 @@ class SharedMemory(Compilable):
         if shares:
             # A learner holds a row once at most.
             n = n_rows * more if self.entry_bytes == 0 else min(limit // self.entry_bytes + more, n_rows * more)
-        itemsize = np.dtype(dtype).itemsize
+        stored_as, self.width = stored(n_features, dtype)
         # Where rows begin.
-        self.at = 0 if shares else (4 * AFTER + 4 + itemsize - 1) // itemsize
+        self.at = 0 if shares else (4 * AFTER + 4 + stored_as.itemsize - 1) // stored_as.itemsize
         self.n_features = n_features
-        self.cells = _aligned(n, 3 if shares else -(-(self.at + n_features) * itemsize // 8))
-        self.rows = np.zeros((n_rows, n_features), dtype=dtype) if shares else self.cells.view(dtype)
+        self.cells = _aligned(n, 3 if shares else -(-(self.at + self.width) * stored_as.itemsize // 8))
+        self.rows = np.zeros((n_rows, self.width), dtype=stored_as) if shares else self.cells.view(stored_as)
         # The entries of a shared row; if it is free, the next free row, negative.
         self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
-        self.born = np.zeros(n if policy.by_age else 0, dtype=np.int64)
+        # The mistakes of all when an entry, or the last entry of a row, was inserted.
+        self.born = np.zeros((n_rows if policy.by_row else n) if policy.by_age else 0, dtype=np.int64)
         self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
         self.links, self.ints, self.longs = (
             self.cells.view(np.int32),
@@ -175,13 +177,15 @@ class SharedMemory(Compilable):
         learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
         found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
         return (
-            found | {"born": min(slots, len(self.born))} | ({"holders": places, "rows": places} if self.shares else {})
+            found
+            | {"born": min(places if self.shares and self.policy.by_row else slots, len(self.born))}
+            | ({"holders": places, "rows": places} if self.shares else {})
         )
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 
     def score(self, j: int, x: np.ndarray) -> float:
-        """Return f_j(x) for an example of shape (d,), of the dtype of the rows."""
+        """Return f_j(x) for an example as rows are stored."""
         slots = self.slots_of(j)
         return self._sum(slots, self._values(self.places(slots), x))
 
@@ -198,7 +202,8 @@ class SharedMemory(Compilable):
             self.counts[BYTES] += self.row_bytes
             self.refresh(j)
         self.relieve()
-        self.ints[j, FRESH] = 0
+        if self.ints[j, FRESH]:
+            self._settle(j)
         return score
 
     def play_all(self, x: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None:
@@ -226,7 +231,14 @@ class SharedMemory(Compilable):
         else:
             self._free_row(place)
         self.relieve()
-        self.ints[:m, FRESH] = 0
+        for i in np.flatnonzero(self.ints[:m, FRESH]):
+            self._settle(int(i))
+
+    def _settle(self, j: int) -> None:
+        """End the round of a learner that erred: from now on, its youngest entry may go, too."""
+        self.ints[j, FRESH] = 0
+        if self.policy.greedy:
+            self.refresh(j)
 
     def relieve(self) -> None:
         """Remove entries until the memory holds its limit."""
@@ -237,7 +249,7 @@ class SharedMemory(Compilable):
         """Shrink learner ``j`` as much as the removal of its oldest entry, or a harmless one, requires; remove that."""
         r, before = self.oldest(j), -1
         if self.greedy:
-            r, before = self._least_harmful(j)
+            r, before = self.least_harmful(j)
         sigma, mu = self.weight_and_margin(r)
         phi = self.phi(j, sigma, mu)
         self.ones[j, Q] += damage(phi * sigma, phi * mu)
@@ -284,6 +296,10 @@ class SharedMemory(Compilable):
         """Return the oldest entry of a learner."""
         return int(self.ints[j, FIRST])
 
+    def birth(self, slot: int) -> int:
+        """Return the mistakes of all at the insertion of an entry, or, if ages are those of rows, of the row's last."""
+        return int(self.born[self.place(slot) if self.policy.by_row else slot])
+
     def payers(self) -> np.ndarray:
         """Return the learners above their floors."""
         return np.flatnonzero(self.ints[:, SIZE] > self.ints[:, FLOOR])
@@ -292,6 +308,25 @@ class SharedMemory(Compilable):
         """Return sigma and mu = y f(x) of an entry; mu of the oldest only, unless greedy."""
         weight, own = self.cells[r, WEIGHT], self.cells[r, OWN]
         return abs(weight), own if weight > 0 else -own
+
+    def is_harmless(self, Psi: float) -> bool:
+        """Return whether the damage of a removal is within the slack that every removal has."""
+        return Psi <= ALLOWED + _ROUNDING
+
+    def least_harmful(self, j: int) -> tuple[int, int]:
+        """Return the entry that does least damage, if that is harmless, else the oldest; and the one before it, or -1.
+
+        The entry of this round stays if there are others.
+        """
+        slots = self.slots_of(j)
+        n = len(slots) - int(self.ints[j, FRESH])
+        Psi = np.full(max(n, 1), math.inf)
+        for i in range(n):
+            Psi[i] = damage(*self.weight_and_margin(slots[i]))
+        i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
+        if i == 0 or not self.is_harmless(Psi[i]):
+            return slots[0], -1
+        return slots[i], slots[i - 1]
 
     def phi(self, j: int, sigma: float, mu: float) -> float:
         """Return the largest phi in (0, 1] that learner ``j`` may shrink by; it will hold one entry less."""
@@ -344,18 +379,16 @@ class SharedMemory(Compilable):
         return found
 
     def row(self, slot: int) -> np.ndarray:
-        """Return the row of an entry, shape (d,)."""
-        return self.rows[self.place(slot), self.at : self.at + self.n_features]
+        """Return the row of an entry as it is stored."""
+        return self.rows[self.place(slot), self.at : self.at + self.width]
 
     def square(self, slot: int) -> float:
         """Return k(x, x) of an entry."""
-        kernel, s = self.kernel, 0.0
-        formula = kernel.formula
-        if not kernel.of_distance:
-            x = self.row(slot)
-            for i in range(len(x)):
-                s += np.float64(x[i]) * np.float64(x[i])
-        return float(formula(s, *kernel.numbers))
+        kernel = self.kernel
+        if kernel.of_distance:
+            formula = kernel.formula
+            return float(formula(0.0, *kernel.numbers))
+        return float(self._values(np.array([self.place(slot)]), self.row(slot))[0])
 
     def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         return values_at(self.kernel, self.rows, self.at, places, x)
@@ -383,7 +416,7 @@ class SharedMemory(Compilable):
         self.ints[j, FRESH] = 1
         self.counts[MISTAKES] += 1
         if self.policy.by_age:
-            self.born[slot] = self.counts[MISTAKES]
+            self.born[self.place(slot) if self.policy.by_row else slot] = self.counts[MISTAKES]
 
     def _shrink(self, j: int, phi: float, r: int) -> None:
         """f_j *= phi, before the removal of entry ``r``."""
@@ -391,25 +424,10 @@ class SharedMemory(Compilable):
         slots, n = self.slots_of(j), int(self.ints[j, SIZE])
         self.ints[j, FEWEST] = min(n, self.ints[j, FEWEST]) if self.ints[j, FEWEST] else n
         if self.policy.by_age:
-            since = self.counts[MISTAKES] - self.born[r] + 1
+            since = self.counts[MISTAKES] - self.birth(r) + 1
             self.counts[FEWEST_OF_ALL] = min(since, self.counts[FEWEST_OF_ALL]) if self.counts[FEWEST_OF_ALL] else since
         scale_at(self.cells, slots, phi)
         self.ones[j, NORM] *= phi * phi
-
-    def _least_harmful(self, j: int) -> tuple[int, int]:
-        """Return the entry that does least damage, if that is harmless, else the oldest; and the one before it, or -1.
-
-        The entry of this round stays if there are others.
-        """
-        slots = self.slots_of(j)
-        n = len(slots) - int(self.ints[j, FRESH])
-        Psi = np.full(max(n, 1), math.inf)
-        for i in range(n):
-            Psi[i] = damage(*self.weight_and_margin(slots[i]))
-        i = first_smallest(Psi, np.full(len(Psi), _ROUNDING))
-        if i == 0 or Psi[i] > ALLOWED + _ROUNDING:
-            return slots[0], -1
-        return slots[i], slots[i - 1]
 
     def _take_slot(self) -> int:
         counts = self.counts
@@ -454,12 +472,26 @@ class SharedMemory(Compilable):
         self.counts[FREE_ROW] = place + 1
 
 
+def stored(n_features: int, dtype: str) -> tuple[np.dtype[Any], int]:
+    """Return the dtype and the width of a row as it is stored."""
+    return (np.dtype(np.uint8), -(-n_features // 8)) if dtype == "bits" else (np.dtype(dtype), n_features)
+
+
+def packed(rows: np.ndarray) -> np.ndarray:
+    """Return rows of zeros and ones, shape (..., d), with eight features in a byte; a ValueError for other numbers."""
+    if not np.isin(rows, (0, 1)).all():
+        raise ValueError("with dtype='bits', examples must be zeros and ones")
+    return np.packbits(rows.astype(bool), axis=-1)
+
+
 def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple[int, int]:
     """Return the bytes of an entry, without its row, and of a row."""
-    row = n_features * np.dtype(dtype).itemsize
+    stored_as, width = stored(n_features, dtype)
+    row = width * stored_as.itemsize
     # An entry with its row fills whole words of 8 bytes.
-    together = 24 if shares else -(-(20 + row) // 8) * 8 if dtype == "float32" else 24 + row
-    return together - (0 if shares else row) + 8 * policy.by_age, row + 4 * shares
+    together = 24 if shares else -(-(20 + row) // 8) * 8 if stored_as.itemsize < 8 else 24 + row
+    age, by_row = 8 * policy.by_age, policy.by_row
+    return together - (0 if shares else row) + age * (not by_row), row + 4 * shares + age * by_row
 
 
 def learner_bytes(key: int | str) -> int:

@@ -197,7 +197,7 @@ def test_what_is_refused_changes_nothing():
         ({"policy": "best"}, "policy must be one of equal_split, .*, got 'best'"),
         ({"floor": -1}, "floor must be .*, got -1"),
         ({"kernel": "multitask"}, "kernel must be one of gaussian, linear, polynomial, got 'multitask'"),
-        ({"dtype": "int8"}, "dtype must be one of float32, float64, got 'int8'"),
+        ({"dtype": "int8"}, "dtype must be one of float32, float64, bits, got 'int8'"),
         ({"memory": "lots"}, "'lots' is not a size; give a number with K, M or G, like 8G"),
         ({"memory": 0}, "memory must be .*, got 0"),
     ):
@@ -336,3 +336,25 @@ def test_a_file_that_names_what_is_not_there_is_refused(policy, shared, tmp_path
             budgetrun.load(tmp_path / "fleet")
     fleet.save(tmp_path / "fleet")
     assert budgetrun.load(tmp_path / "fleet").predict(KEYS, X[:9]).tolist() == fleet.predict(KEYS, X[:9]).tolist()
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
+@pytest.mark.parametrize("shared", [False, True], ids=["own rows", "shared rows"])
+def test_bits_give_the_same_in_less_memory(kernel, shared, tmp_path):
+    """Zeros and ones are packed; sums of them are exact, so that nothing else changes."""
+    rng = np.random.default_rng(0)
+    X, keys = rng.integers(0, 2, (200, 21)), np.arange(3) if shared else rng.integers(0, 3, 200)
+    Y = rng.choice([-1, 1], (200, 3) if shared else 200)
+    options = {"kernel": kernel, "gamma": 0.1, "floor": 2, "shared_rows": shared, "policy": "oldest"}
+    bits, plain = Fleet(10**5, dtype="bits", **options), Fleet(10**6, dtype="float64", **options)
+    assert bits.example_bytes(21) == (24 + 3 + 12 if shared else 24 + 8)
+    assert (bits.partial_fit(keys, X, Y) == plain.partial_fit(keys, X, Y)).all()
+    assert (bits.predict([0] * 9, X[:9].astype(bool)) == plain.predict([0] * 9, X[:9])).all()
+    alone = bits.export(0)
+    np.testing.assert_allclose(alone.decision_function(X), bits.predict([0] * 200, X), atol=1e-9)
+    bits.save(tmp_path / "bits")
+    assert (budgetrun.load(tmp_path / "bits").predict([1] * 9, X[:9]) == bits.predict([1] * 9, X[:9])).all()
+    with pytest.raises(ValueError, match=r"^with dtype='bits', examples must be zeros and ones$"):
+        bits.predict([0], np.full((1, 21), 0.5))
+    with pytest.raises(ValueError, match=r"^examples have 21 features, got 24$"):
+        bits.predict([0], np.zeros((1, 24)))

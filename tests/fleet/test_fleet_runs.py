@@ -165,7 +165,11 @@ def test_bounds_are_checked_and_violations_found(tmp_path, table, capsys):
         ({"policy": "multitask"}, "equal_splits", "policy: multitask needs keys, which have examples of their own"),
         ({"policy": "oldest", "own_rows": True}, "equal_splits", "own_rows: true goes with policy: equal_split"),
         ({"policy": "oldest", "noise": 0.6}, "equal_splits", "noise must be at most 0.5, got 0.6"),
-        ({"policy": "eldest"}, "equal_splits", "must be one of equal_split, least_damage, mistakes, multitask, oldest"),
+        (
+            {"policy": "eldest"},
+            "equal_splits",
+            "must be one of equal_split, harmless, least_damage, mistakes,",
+        ),
         ({"policy": "oldest", "budget": 5}, "equal_splits", "shared_memory is a fleet, and holds what fits into"),
         ({"policy": "oldest"}, "regression", "must be one of binary, equal_splits, multiclass with a shared memory"),
     ],

@@ -16,6 +16,7 @@ from budgetrun.fleet.memory import (
     SIZE,
     M,
     Q,
+    packed,
     play_batch,
     play_stream,
 )
@@ -50,7 +51,7 @@ def made(policy, floor, greedy=False, limit=LIMIT, **options):
     return memory
 
 
-def check_same(memory, expected, greedy):
+def check_same(memory, expected):
     learners = sorted(expected.learners.values(), key=lambda f: f.number)
     n = len(learners)
     assert memory.longs[:n, M].tolist() == [f.M for f in learners]
@@ -61,7 +62,7 @@ def check_same(memory, expected, greedy):
     shrinkings = [f.shrinking(U_of(f.floor)) for f in learners]
     np.testing.assert_allclose(memory.ones[:n, SHRINKING], shrinkings, atol=1e-9)
     fewest = [0 if np.inf == f.N else f.N for f in learners]
-    assert (memory.ints[:n, FEWEST] <= fewest).all() if greedy else memory.ints[:n, FEWEST].tolist() == fewest
+    assert (memory.ints[:n, FEWEST] <= fewest).all() if memory.greedy else memory.ints[:n, FEWEST].tolist() == fewest
 
 
 @EACH
@@ -76,7 +77,7 @@ def test_rows_of_their_own(policy, greedy, floor):
     for part in (slice(0, 1), slice(1, 120), slice(120, 300)):
         play_batch(memory, learners[part], np.zeros(300, dtype=np.int64)[part], X[part], y[part], scores[part])
     np.testing.assert_allclose(scores, [own[j] for own, j in zip(expected.scores, learners, strict=True)], atol=1e-9)
-    check_same(memory, expected, greedy)
+    check_same(memory, expected)
 
 
 @EACH
@@ -98,18 +99,18 @@ def test_shared_rows(policy, greedy, sizes):
     scores = np.zeros(Y.shape)
     play_stream(memory, X, Y, scores)
     np.testing.assert_allclose(scores, [[s.get(j, 0) for j in range(LEARNERS)] for s in expected.scores], atol=1e-9)
-    check_same(memory, expected, greedy)
+    check_same(memory, expected)
     assert memory.counts[BYTES] == expected.size()
     assert (memory.longs[:, SEEN] == np.count_nonzero(Y, axis=0)).all()
 
 
 @pytest.mark.parametrize("policy", ["random", "sum_bound"])
 @pytest.mark.parametrize("shares", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bits"])
 @pytest.mark.compiled
 def test_compiled_code_gives_the_same_bits(policy, shares, dtype, monkeypatch):
     learners, X, Y = stream(200)
-    X, y = X.astype(dtype), Y[np.arange(200), learners]
+    X, y = packed(X > 0) if dtype == "bits" else X.astype(dtype), Y[np.arange(200), learners]
     found = []
     for on in (False, True):
         monkeypatch.setattr(compiling, "on", lambda on=on: on)

@@ -105,6 +105,7 @@ class Fleet:
 
     def __post_init__(self):
         self.random = np.random.default_rng(self.seed)
+        self.greedy = self.greedy or self.policy.greedy
 
     def learner(self, key):
         if key not in self.learners:
@@ -150,16 +151,20 @@ class Fleet:
         self.scores.append(scores)
         self.mistakes.append(erred)
 
+    def harmless(self, f):
+        """The entry that does least damage, if that is within 15/32, else None; those of this round stay."""
+        # The entry of this round, the last, stays if there are others.
+        old = [e for e in f.held if e.round < self.rounds]
+        damage = [psi(e.sigma, f.margin(e)) for e in old]
+        # Rounding must not decide.
+        return old[first_smallest(damage)] if old and min(damage) <= self.kappa + 1e-9 else None
+
     def remove(self, f):
         assert len(f.held) > f.floor, "nothing is taken from a learner at its floor"
         assert f.slack(self.kappa) >= self.kappa - 1e-9
         r = f.held[0]
         if self.greedy:
-            # The entry of this round, the last, stays if there are others.
-            old = [e for e in f.held if e.round < self.rounds]
-            damage = [psi(e.sigma, f.margin(e)) for e in old]
-            if old and min(damage) <= self.kappa + 1e-9:  # rounding must not decide
-                r = old[first_smallest(damage)]
+            r = self.harmless(f) or r
         phi, mu = f.phi(r, self.kappa), f.margin(r)
         if phi < 1:
             f.removed.append((f.norm(), phi))
@@ -175,6 +180,8 @@ class Fleet:
 
 class Policy:
     """Names the learners that pay next, each with one entry; none while the memory holds its limit."""
+
+    greedy = False
 
     def saw(self, fleet, f, x, y, score):
         """Learn from a prediction, before the learner does."""
@@ -257,6 +264,18 @@ class SumBound(Policy):
         return self.otherwise.payers(fleet)
 
 
+class Harmless(Policy):
+    """Of all entries that do no harm, the one of least damage; else the globally oldest one."""
+
+    greedy = True
+
+    def payers(self, fleet):
+        found = [(f, fleet.harmless(f)) for f in fleet.payers()]
+        if any(e for _, e in found):
+            return [min(found, key=lambda one: psi(one[1].sigma, one[0].margin(one[1])) if one[1] else math.inf)[0]]
+        return Oldest().payers(fleet)
+
+
 class LargestRoot(Policy):
     """The learner that holds most for the square root of its mistakes."""
 
@@ -277,6 +296,7 @@ POLICIES = {
     "random": Random,
     "least_damage": LeastDamage,
     "sum_bound": SumBound,
+    "harmless": Harmless,
     "square_root": SquareRoot,
 }
 

@@ -17,10 +17,16 @@ class Policy(Compilable):
         The name in configs, e.g. ``least_damage``.
     by_age : bool
         Whether prices depend on the ages of entries across learners; then these are stored.
+    by_row : bool
+        Whether ages are stored by row: entries of the same row have the same.
+    greedy : bool
+        Whether any entry may go that does no harm, not only the oldest of a learner.
     """
 
     name: ClassVar[str] = ""
     by_age: ClassVar[bool] = False
+    by_row: ClassVar[bool] = False
+    greedy: ClassVar[bool] = False
 
     def price(self, memory: Any, j: int) -> float:
         """Return the price of learner ``j``, which holds more than its floor."""

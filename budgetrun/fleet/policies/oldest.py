@@ -12,4 +12,4 @@ class Oldest(Policy):
     by_age = True
 
     def price(self, memory: Any, j: int) -> float:
-        return float(memory.born[memory.oldest(j)])
+        return float(memory.birth(memory.oldest(j)))

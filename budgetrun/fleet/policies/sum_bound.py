@@ -18,4 +18,4 @@ class SumBound(Policy):
     def price(self, memory: Any, j: int) -> float:
         r = memory.oldest(j)
         sigma, mu = memory.weight_and_margin(r)
-        return damage(sigma, mu) if memory.phi(j, sigma, mu) == 1 else _MOST + memory.born[r]
+        return damage(sigma, mu) if memory.phi(j, sigma, mu) == 1 else _MOST + memory.birth(r)

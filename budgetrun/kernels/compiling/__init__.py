@@ -34,6 +34,7 @@ __all__ = [
     "border",
     "call",
     "compiled_as",
+    "entry",
     "first",
     "folder",
 ]
@@ -116,6 +117,17 @@ def ready(source: Callable[..., Any] | str, *kinds: Kind) -> Callable[..., Any] 
         return background.load(key, named(source) if isinstance(source, str) else source)
     background.request(key)
     return None
+
+
+def entry(source: Callable[..., Any], *kinds: Kind) -> Callable[..., Any] | None:
+    """Return `ready`, but without the search for the types of arguments: a call must give those of these kinds."""
+    found: Any = ready(source, *kinds)
+    if found is None:
+        return None
+    from budgetrun.kernels.compiling.structures import type_of
+
+    made: Callable[..., Any] = found.overloads[tuple(map(type_of, kinds))].entry_point
+    return made
 
 
 def prepared(thing: Any) -> Any:

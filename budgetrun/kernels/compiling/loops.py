@@ -306,21 +306,35 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
     return total, absolute
 
 
+def _term(of_distance, a, b):
+    raise NotImplementedError
+
+
+@overload(_term, jit_options=OPTIONS, inline="always")
+def _term_of(of_distance, a, b):
+    if isinstance(a, types.Integer):
+        # Eight features of zeros and ones.
+        return lambda of_distance, a, b: np.float64(count_ones(np.uint64(a ^ b if of_distance else a & b)))
+
+    def term(of_distance, a, b):
+        a, b = np.float64(a), np.float64(b)
+        return (a - b) * (a - b) if of_distance else a * b
+
+    return term
+
+
 def values_at(kernel, rows, at, places, x):
     n, d, out, formula, numbers = len(places), len(x), np.empty(len(places)), kernel.formula, kernel.numbers
+    of_distance = kernel.of_distance
     # The sums of four rows at once: each has its order, and none waits for another.
     for i in range(0, n, 4):
         p, q, r, s = places[i], places[min(i + 1, n - 1)], places[min(i + 2, n - 1)], places[min(i + 3, n - 1)]
         a = b = c = e = 0.0
         for j in range(d):
-            x_j = np.float64(x[j])
-            f, g = np.float64(rows[p, at + j]), np.float64(rows[q, at + j])
-            h, k = np.float64(rows[r, at + j]), np.float64(rows[s, at + j])
-            if kernel.of_distance:
-                f, g, h, k = f - x_j, g - x_j, h - x_j, k - x_j
-                a, b, c, e = a + f * f, b + g * g, c + h * h, e + k * k
-            else:
-                a, b, c, e = a + f * x_j, b + g * x_j, c + h * x_j, e + k * x_j
+            a += _term(of_distance, rows[p, at + j], x[j])
+            b += _term(of_distance, rows[q, at + j], x[j])
+            c += _term(of_distance, rows[r, at + j], x[j])
+            e += _term(of_distance, rows[s, at + j], x[j])
         for step, total in enumerate((a, b, c, e)):
             if i + step < n:
                 out[i + step] = total

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.problem import problem_of
+from budgetrun.config import kinds
 from budgetrun.config.schema import DatasetSpec, SelectSpec
 from budgetrun.data import Stream, open_stream, stream_info
 from budgetrun.kernels import Kernel, squares
 from budgetrun.learners import find
 from budgetrun.papers import solvers, theory
-from budgetrun.papers.fleets.bounds import check as check_fleets
-from budgetrun.papers.fleets.kind import Fleets
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.play import selection
 from budgetrun.results.store.read import Results
@@ -93,7 +92,7 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     specs = {spec.label: spec for spec in config.datasets}
     labels: set[str] = set()
     selections = {spec.label: spec for spec in config.select}
-    fleets = config.kind == Fleets.name
+    kind = kinds.find(config.kind) if config.kind else None
     for dataset in results.datasets:
         runs = results.runs[results.runs["dataset"] == dataset]
         chosen = _streams(runs, streams)
@@ -102,7 +101,7 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
             for repetition in sorted({repetition for repetition, _ in chosen}):
                 tasks = [task for r, task in chosen if r == repetition]
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
-                wanted = None if fleets else tasks
+                wanted = None if kind and kind.of_all_tasks else tasks
                 stream = open_stream(specs[dataset], config.seed, repetition, data_dir, wanted, sha256)
                 checked.n_checked += len(here)
                 rows = _selection_rows(here, selections)
@@ -113,11 +112,11 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                 for kernel in kernels:
                     own = here[here["kernel"] == str(kernel)] if len(kernels) > 1 else here
                     competitors: dict[str, Competitors] = {}
-                    if fleets:
-                        found = check_fleets(_records(own), stream, kernel, config.dtype, [config.seed, repetition])
-                        rows = [_row([row], verdict) for row, verdict in found]
-                    else:
+                    found = kind.bounds(_records(own), stream, kernel, config) if kind else None
+                    if found is None:
                         rows, competitors = _check_stream(own, specs[dataset], stream, kernel)
+                    else:
+                        rows = [_row([row], verdict) for row, verdict in found]
                     checked.rows += rows
                     labels |= {row.label for row in rows}
                     drawn = any(key[0] == dataset for key in checked.competitors)

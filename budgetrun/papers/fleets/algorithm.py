@@ -8,7 +8,7 @@ from pydantic import Field
 from budgetrun.base.params import Count, NotNegative, Seed
 
 PolicyName = Literal[
-    "equal_split", "least_damage", "mistakes", "multitask", "oldest", "random", "square_root", "sum_bound"
+    "equal_split", "harmless", "least_damage", "mistakes", "multitask", "oldest", "random", "square_root", "sum_bound"
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from budgetrun.config.kinds import RunKind
@@ -10,8 +10,10 @@ from budgetrun.config.problems import Checker
 from budgetrun.papers.fleets.algorithm import SharedMemory
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import DatasetSpec, RunSpec
-    from budgetrun.data import StreamInfo
+    from budgetrun.config.schema import Config, DatasetSpec, RunSpec
+    from budgetrun.data import Stream, StreamInfo
+    from budgetrun.kernels import Kernel
+    from budgetrun.papers.theory import Verdict
     from budgetrun.runner.job import Measured, Settings
     from budgetrun.runner.plan import Job
 
@@ -52,6 +54,13 @@ class Fleets(RunKind):
         from budgetrun.papers.fleets.measure import measure
 
         return measure(job, settings)
+
+    def bounds(
+        self, rows: list[dict[str, Any]], stream: Stream, kernel: Kernel, config: Config
+    ) -> Iterator[tuple[dict[str, Any], Verdict]]:
+        from budgetrun.papers.fleets.bounds import check
+
+        return check(rows, stream, kernel, config)
 
     def memory(self, spec: RunSpec, info: StreamInfo) -> float:
         """Return the bytes of the examples as floats, twice, and of the memory."""

@@ -90,7 +90,7 @@ def _measured(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[R
         support_size=int(played.sizes.sum()),
         max_support_size=played.most_entries,
         seconds=round(seconds, 6),
-        facts=facts(played, algorithm),
+        facts=facts(played),
     )
     rounds, so_far, held = zip(*played.over_time, strict=True)
     curves = {"rounds": np.array(rounds), "mistakes": np.array(so_far), "held": np.array(held)}
@@ -141,13 +141,16 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     if not shares or algorithm.own_rows:
         n = limit // sum(sizes)
         return _play(events, made, kernel, dtype, limit, n // m + (np.arange(m) < n % m), sizes, own_rows=True)
-    # The largest budget with which the rows of all, stored once, fit.
+    # The largest budget with which the rows of all, stored once, fit: bytes are about in proportion to it.
     low, high, best = 0, len(events.X), None
+    budget = max(1, limit // (m * sizes[0] + max(1, m // 10) * sizes[1]))
     while high - low > 1:
-        budget = (low + high) // 2 if best or low else max(1, limit // (m * sizes[0] + 20 * sum(sizes)))
         budget = min(max(budget, low + 1), high - 1)
         found = _play(events, made, kernel, dtype, limit, np.full(m, budget), sizes)
-        low, high, best = (budget, high, found) if found.peak_bytes <= limit else (low, budget, best)
+        if found.peak_bytes <= limit:
+            low, best, budget = budget, found, budget * limit // found.peak_bytes
+        else:
+            high, budget = budget, (low + budget) // 2
     if best is None:
         raise ValueError(f"shared_memory: {limit:,} bytes do not hold one entry of each of {m:,} learners")
     return best
@@ -235,8 +238,8 @@ def _multitask(events: Events, algorithm: Algorithm, kernel: Kernel) -> Played:
     return played
 
 
-def facts(played: Played, algorithm: Algorithm) -> str:
-    """Return what bounds and reports read, as JSON."""
+def facts(played: Played, most_listed: int = _MOST_LISTED) -> str:
+    """Return what bounds and reports read, as JSON; facts of each learner for so many learners at most."""
     active = played.seen > 0
     rates = np.sort(played.mistakes[active] / played.seen[active])
     worst = rates[-math.ceil(len(rates) / 10) :]
@@ -244,7 +247,7 @@ def facts(played: Played, algorithm: Algorithm) -> str:
     if played.columns:
         M, n, b = played.mistakes, played.sizes, played.columns["floor"]
         found["invariant"] = float(np.max(played.columns["damage"] - ALLOWED * (M - np.maximum(0, n - b))))
-        if len(M) <= _MOST_LISTED:
+        if len(M) <= most_listed:
             found |= {"mistakes": M.tolist(), "sizes": n.tolist()}
             found |= {name: np.round(column, 6).tolist() for name, column in played.columns.items()}
     return json.dumps(found)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from budgetrun.base.grid import cell
 from budgetrun.base.limits import parse_bytes
 from budgetrun.base.problem import BINARY
 from budgetrun.config.problems import FileName, ValueType
+from budgetrun.data.scaling import Running
 from budgetrun.data.tables import open_table
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Kernel
@@ -25,9 +27,11 @@ from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
-from budgetrun.runner.live.kept import scaler
+from budgetrun.runner.live.kept import ByRow, scaler
 from budgetrun.runner.live.request import FIRST, Request, choices
+from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
+from budgetrun.state import load_state, save_state
 
 if TYPE_CHECKING:
     from budgetrun.kernels.kinds import Matrix
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 _MOST = 1000
 # Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered.
 _STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
+STATE = "by.state"
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
 # Options that choose among learners, by the name of their argument.
 _OF_LEARNERS = {
@@ -51,6 +56,8 @@ _OF_LEARNERS = {
 
 def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) -> int:
     """Play a stream with a model per key, and write what became of it into the results folder; return 0.
+
+    After an interruption of any kind, the same command continues from what was saved last.
 
     ``fleet`` is the class `Fleet`, which stands above this module.
 
@@ -72,7 +79,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     folder = request.results / f"{request.title}-by"
     if request.force:
         move_aside(folder)
-    elif folder.exists():
+    elif folder.exists() and not (folder / STATE).is_file() and any(folder.iterdir()):
         raise InputError(f"{folder}: exists; take another --name, or move it aside with --force")
     keys = open_table(request.source, label=request.label, missing=request.missing).texts(by)
     table = open_table(request.source, label=request.label, missing=request.missing, index=[by])
@@ -83,39 +90,63 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
     for sentence in said:
         say(sentence)
-    gamma = chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma
-    played = _Played(fleet(limit, gamma=float(gamma)), Gaussian(gamma=float(gamma)), first.X.shape[1])
-    scaled, progress = scaler(chosen.scale, first.X.shape[1]), RowsProgress(table.n_rows, 0)
-    positive = table.classes[1]
-    for X, y, _ in _chain(first, chunks):
+    asked, stamp = asked_of(request) | {"by": by, "memory": limit}, stamp_of(request)
+    played = _before(folder / STATE, asked, stamp)
+    if played is None:
+        gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
+        n_features = first.X.shape[1]
+        scaled = scaler(chosen.scale, n_features)
+        played = _Played(fleet(limit, gamma=gamma), Gaussian(gamma=gamma), scaled, n_features)
+    else:
+        say(f"{folder}: continued after {played.rounds:,} rounds")
+    progress, saved, between = RowsProgress(table.n_rows, played.rounds), time.monotonic(), FIRST_SAVED
+    positive, n_read = table.classes[1], 0
+    for X, y, _ in chain([first], chunks):
         names = list(islice(keys, len(y)))
+        n_read += len(y)
         if table.skipped:
             raise InputError(
                 f"{table.where}: --by needs a label in each row, and with --missing skip every value; "
-                f"{counted(table.skipped, 'row')} of the first {played.rounds + len(y) + table.skipped:,} would be "
+                f"{counted(table.skipped, 'row')} of the first {n_read + table.skipped:,} would be "
                 "left out; leave such rows out of the file"
             )
-        Z, labels = scaled.scaled(X), np.where(y == positive, 1, -1)
+        if n_read <= played.rounds:
+            continue
+        Z, labels = played.scaler.scaled(X), np.where(y == positive, 1, -1)
         for start in range(0, len(y), _STEP):
             piece = slice(start, start + _STEP)
             played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
         progress.advance(len(y), "")
+        if (now := time.monotonic()) - saved >= between:
+            make_folder(folder)
+            save_state(folder / STATE, played, asked=asked, stamp=stamp)
+            saved = time.monotonic()
+            between = max(FIRST_SAVED, (saved - now) / SHARE_OF_SAVING)
     progress.close()
     make_folder(folder)
+    save_state(folder / STATE, played, asked=asked, stamp=stamp)
     played.write(folder, one_line(by), table.where, list(dict.fromkeys([*said, *table.notes()])))
     return 0
 
 
-def _chain(first: Any, others: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from others
+def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
+    """Return what an earlier call of the same command has played, at the border between two chunks."""
+    if not path.is_file():
+        return None
+    played, meta = load_state(path)
+    if not isinstance(played, _Played) or meta["asked"] != asked or meta["stamp"] != stamp:
+        raise InputError(
+            f"{path.parent}: holds results of other options, or of another state of the file; start again with "
+            "--force, or give another --name"
+        )
+    return played
 
 
 class _Played:
     """The models, and what they have done so far."""
 
-    def __init__(self, fleet: Any, kernel: Kernel, n_features: int) -> None:
-        self.fleet = fleet
+    def __init__(self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, n_features: int) -> None:
+        self.fleet, self.scaler = fleet, scaled
         budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_features)))
         everything = find("auto")()
         self.sides = {FOR_ALL: SelfTunedForgetron(budget=budget)}

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _OPTIONS = {"algorithms": "algorithm", "budgets": "budget"}
 STATE, CONFIG = "stream.state", "config.yaml"
 # The first state is saved after so many seconds; later ones cost at most this share of the time.
-_FIRST_SAVED, _SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
+FIRST_SAVED, SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
 
 
 def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -> int:
@@ -74,7 +74,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         move_aside(request.folder)
     request, before = _continued(request)
     path = request.folder / STATE
-    stamp = _stamp(request)
+    stamp = stamp_of(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
         say(f"{request.folder}: finished; to play the stream again: --force")
         Store(request.folder).drop_unfinished_writes()
@@ -158,14 +158,14 @@ def _before(request: Request, path: Path) -> Progressed | None:
     if not state.session.rounds:
         # The choices may be those for another file.
         return None
-    asked = _asked(request)
+    asked = asked_of(request)
     # Earlier versions had no option --quick.
     differing = sorted(key for key in asked if asked[key] != state.request.get(key, False))
     if differing:
         names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
         advice = "use the same ones, take another --name, or start again with --force"
         raise _OtherResults(request.folder, f"was started with different options ({names})", advice)
-    if not request.from_pipe and not state.seen and state.stamp != _stamp(request)[: len(state.stamp)]:
+    if not request.from_pipe and not state.seen and state.stamp != stamp_of(request)[: len(state.stamp)]:
         raise _is_another(request, state)
     return state
 
@@ -177,7 +177,7 @@ def _is_another(request: Request, state: Progressed) -> InputError:
     )
 
 
-def _asked(request: Request) -> dict[str, Any]:
+def asked_of(request: Request) -> dict[str, Any]:
     """Return the options that determine the outcome, as JSON."""
     skipped = {"results", "replay", "force", "name", "numbered"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
@@ -185,7 +185,7 @@ def _asked(request: Request) -> dict[str, Any]:
     return asked
 
 
-def _stamp(request: Request) -> list[int]:
+def stamp_of(request: Request) -> list[int]:
     if request.from_pipe or not os.path.exists(request.source):
         return []
     path = Path(request.source)
@@ -210,7 +210,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
         for spec in config.select
     ]
     return Progressed(
-        request=_asked(request),
+        request=asked_of(request),
         config=text,
         said=said,
         classes=list(table.classes),
@@ -304,7 +304,7 @@ class _Run:
         if self._in_parts and state.in_part:
             state.sha256s.append(state.seen)
         self._saved = time.monotonic()
-        self._between = _FIRST_SAVED
+        self._between = FIRST_SAVED
         # False while some learners have played more rounds than others.
         self._whole = True
 
@@ -390,7 +390,7 @@ class _Run:
             with interrupts.deferred():
                 self._save()
             took = time.monotonic() - now
-            self._between = min(_RARELY, max(_FIRST_SAVED, took / _SHARE_OF_SAVING))
+            self._between = min(_RARELY, max(FIRST_SAVED, took / SHARE_OF_SAVING))
 
     def _save(self) -> None:
         state = self.state

@@ -1,6 +1,7 @@
 """`budgetrun run --by COLUMN`: a model per key in one memory, beside one model for all."""
 
 import errno
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from budgetrun import Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
+from budgetrun.runner.live import by
 from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
 
@@ -102,8 +104,12 @@ def test_other_results_stay(monkeypatch):
     request = Request("s.csv", force=True)
     assert run_by(request, "customer", "1M", Fleet) == 0
     before = Path("results/s-by/keys.csv").read_bytes()
-    with pytest.raises(InputError, match=r"s-by: exists; take another --name, or move it aside with --force$"):
-        run_by(Request("s.csv"), "customer", "1M", Fleet)
+    with pytest.raises(InputError, match=r"s-by: holds results of other options"):
+        run_by(Request("s.csv"), "customer", "2M", Fleet)
+    Path("results/mine-by").mkdir()
+    Path("results/mine-by/notes.txt").write_text("")
+    with pytest.raises(InputError, match=r"mine-by: exists; take another --name, or move it aside with --force$"):
+        run_by(Request("s.csv", name="mine"), "customer", "1M", Fleet)
     assert run_by(request, "customer", "1M", Fleet) == 0
     (old,) = Path("results").glob("s-by.old-*")
     assert (old / "keys.csv").read_bytes() == Path("results/s-by/keys.csv").read_bytes() == before
@@ -112,10 +118,38 @@ def test_other_results_stay(monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("budgetrun.base.files.os.replace", full)
-    with pytest.raises(InputError, match=r"s-by/keys.csv: .*No space left on device"):
+    with pytest.raises(InputError, match=r"s-by/by.state: .*No space left on device"):
         run_by(request, "customer", "1M", Fleet)
 
 
 def test_only_files():
     with pytest.raises(InputError, match=r"--by: needs a file"):
         run_by(Request("-"), "customer", "1M", Fleet)
+
+
+def test_the_same_command_continues(capsys, monkeypatch):
+    """Whatever stops the command, the next one has the results of a run that was never stopped."""
+    pd.concat([pd.read_csv("s.csv")] * 20).to_csv("long.csv", index=False)
+    monkeypatch.setattr(by, "FIRST_SAVED", 0.0)
+    monkeypatch.setattr(by, "SHARE_OF_SAVING", 1e9)
+    request = Request("long.csv", scale="running")
+    assert run_by(request, "customer", "50K", Fleet) == 0
+    expected = {name: Path("results/long-by", name).read_bytes() for name in ("keys.csv", "curves.csv")}
+    again, playing = replace(request, results=Path("again")), by._Played.play
+
+    def stopped(self, *args):
+        if self.rounds >= 9000:
+            raise ZeroDivisionError
+        playing(self, *args)
+
+    monkeypatch.setattr(by._Played, "play", stopped)
+    with pytest.raises(ZeroDivisionError):
+        run_by(again, "customer", "50K", Fleet)
+    monkeypatch.setattr(by._Played, "play", playing)
+    capsys.readouterr()
+    assert run_by(again, "customer", "50K", Fleet) == 0
+    assert "again/long-by: continued after 8,192 rounds" in capsys.readouterr().err
+    assert {name: Path("again/long-by", name).read_bytes() for name in expected} == expected
+    with pytest.raises(InputError, match=r"again/long-by: holds results of other options, or of another state of the"):
+        run_by(again, "customer", "60K", Fleet)
+    assert run_by(replace(again, force=True), "customer", "60K", Fleet) == 0
