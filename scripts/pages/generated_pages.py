@@ -278,7 +278,7 @@ def _figures(folder: str, config: Config) -> dict[str, str]:
 def arena() -> str:
     """Return what the site of the arena says first."""
     return "\n".join(
-        ["## What was found", "", *(f"- {sentence}" for sentence in Arena(load(RESULTS / "arena")).sentences), ""]
+        ["## What was found", "", *(f"- {sentence}" for sentence in Arena(load(RESULTS / "arena")).sentences)]
     )
 
 
