@@ -198,9 +198,9 @@ def test_arrays_of_the_wrong_kind_are_refused(own, arrays, told):
     ("s.svm", b"1 2147483647:1\n-1 1:1\n", "vectors of 2,147,483,647 features would need 137.4 GB"),
 ])  # fmt: skip
 def test_hostile_text_is_refused_at_once(own, name, content, told):
-    began = time.monotonic()
+    began = time.process_time()
     assert told in refused(own, name, content)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_labels_of_hundreds_of_digits_are_shortened_in_messages(tmp_path):
