@@ -131,6 +131,8 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="write the counts into results/fuzz.csv")
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, resource.RLIM_INFINITY))
+    # What a learner may ask for is otherwise all the memory that is there.
+    os.environ["BUDGETRUN_MEMORY"] = str(_MOST_BYTES // 2)
     until = time.monotonic() + 60 * given.minutes if given.examples is None else math.inf
     rounds = Rounds(until, given.examples or sys.maxsize)
     seed = first = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed

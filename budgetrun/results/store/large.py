@@ -70,7 +70,9 @@ class LargeRows(Mapping[str, Row]):
     def texts(self, name: str) -> list[str]:
         """Return a column of the file as texts, one for each of its rows."""
         if name not in self._texts:
-            self._texts[name] = _texts(self._column(name))
+            column = self._column(name)
+            # Ids are all different.
+            self._texts[name] = column.fill_null("").to_pylist() if name == "run_id" else _texts(column)
         return self._texts[name]
 
     def whole(self) -> Iterator[Row]:
