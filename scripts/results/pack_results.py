@@ -7,7 +7,7 @@ import argparse
 import gzip
 from pathlib import Path
 
-LARGE = 1_000_000
+LARGE = 150_000
 
 
 def pack(folder: Path) -> None:
