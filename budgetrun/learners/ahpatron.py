@@ -101,7 +101,8 @@ class Ahpatron(Budgeted, BinaryLearner):
         K = f.gram()
         K_2, K_21 = K[np.ix_(stays, stays)], K[np.ix_(stays, ~stays)]
         theta = np.linalg.solve(K_2 + self.eta * np.eye(half), K_21 @ f.coef[~stays])
-        norm = math.sqrt(f.norm_sq) if self.norm == "kept" else 0.6 * self.U
+        # Below 0 by rounding, where f is nearly 0.
+        norm = math.sqrt(max(0.0, f.norm_sq)) if self.norm == "kept" else 0.6 * self.U
         weights, norm_sq = with_norm(f.coef[stays] + theta, K_2, norm)
         change = f.coef.copy()
         change[stays] -= weights

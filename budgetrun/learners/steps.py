@@ -5,8 +5,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from budgetrun.base.problem import UNSURE
-
 Loss = Literal["hinge", "logistic"]
 
 
@@ -17,14 +15,13 @@ def into_ball(f: Any, radius: float) -> None:
 
 
 def with_norm(weights: np.ndarray, K: np.ndarray, norm: float) -> tuple[np.ndarray, float]:
-    """Return the weights, shape (n,), scaled to ||f|| = norm, and ||f||^2; unchanged weights if f = 0 but for rounding.
+    """Return the weights, shape (n,), scaled to ||f|| = norm, and ||f||^2; unchanged weights if f = 0.
 
     ``K`` is the Gram matrix of their examples, shape (n, n).
     """
     norm_sq = float(weights @ K @ weights)
-    if norm_sq <= UNSURE * float(np.abs(weights) @ np.sqrt(np.diag(K))) ** 2:
-        # Scaled up, these would be nothing but rounding errors.
-        return weights, max(0.0, norm_sq)
+    if norm_sq <= 0:
+        return weights, norm_sq
     return weights * (norm / math.sqrt(norm_sq)), norm**2
 
 

@@ -40,9 +40,8 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
             theta = np.linalg.inv(K_2 + eta * np.eye(len(S_2))) @ K_21 @ np.array([alpha[i] for i in S_1])
             c_t = length(alpha) / U if norm == "kept" else 0.6
             alpha = {i: alpha[i] + theta_i for i, theta_i in zip(S_2, theta.tolist(), strict=True)}
-            size, terms = length(alpha), sum(abs(a) * math.sqrt(K[i, i]) for i, a in alpha.items())
-            # (f = 0 but for rounding stays as it is)
-            if size**2 > 1e-13 * terms**2:
+            size = length(alpha)
+            if size > 0:
                 alpha = {i: a * c_t * U / size for i, a in alpha.items()}
         if update:
             alpha[t] = y_t * step
