@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -191,3 +192,13 @@ def test_models_of_river_refuse_it():
     for model in (of_river.RBP(kernel="multitask", n_tasks=K), chosen):
         with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
             model.learn_one({"a": 0.5, "task": 1}, True)
+
+
+def test_a_kernel_of_many_tasks_takes_no_memory_for_them():
+    X = np.array([[0.5, 0.0], [0.1, 10**9 - 1], [0.2, 3.0]])
+    tracemalloc.start()
+    try:
+        assert kernels.make("multitask", n_tasks=10**9, gamma=1.0).split(X)[0].tolist() == [0, 10**9 - 1, 3]
+        assert tracemalloc.get_traced_memory()[1] < 1e6
+    finally:
+        tracemalloc.stop()

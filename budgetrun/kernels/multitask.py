@@ -104,7 +104,8 @@ class Multitask(Kernel):
             A value in the last column is not a task.
         """
         column = _last(X)
-        if X.shape[1] < _LEAST_TASKS or not np.isin(column, np.arange(self.n_tasks)).all():
+        are_tasks = (column >= 0) & (column < self.n_tasks) & (column == np.floor(column))
+        if X.shape[1] < _LEAST_TASKS or not are_tasks.all():
             wrong = next((f"{v:g}" for v in column if v not in range(self.n_tasks)), "no other column")
             raise InputError(
                 f"the {self} kernel needs the task in the last column, a whole number from 0 to {self.n_tasks - 1}, "
