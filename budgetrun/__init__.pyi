@@ -384,6 +384,7 @@ class AutoClassifier(BudgetClassifier):
         *,
         budget: int = 300,
         memory: int | None = None,
+        class_weight: Literal["balanced"] | None = None,
         kernel: Literal["gaussian", "linear", "polynomial", "multitask"] = "gaussian",
         gamma: float | Literal["auto", "scale"] | None = "auto",
         sigma: float | None = None,
@@ -400,7 +401,7 @@ class AutoClassifier(BudgetClassifier):
     ) -> None: ...
 
 class AutoRegressor(BudgetRegressor):
-    """Least squares, NORMA, KNLMS and KRLS play together; least squares on their scores predict."""
+    """Least squares, NORMA and KRLS play together; least squares on their scores predict."""
 
     def __init__(
         self,

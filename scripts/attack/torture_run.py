@@ -140,7 +140,7 @@ def _child(folder: Path, arguments: list[str], fault: Fault | None) -> None:
             os.dup2(opened, number)
         sys.argv = ["budgetrun", "run", *arguments]
         # A state is saved after every piece.
-        live._FIRST_SAVED = live._RARELY = 0.0
+        live.FIRST_SAVED = live._RARELY = 0.0
         count = 0
 
         def watch(event: str, given: tuple[Any, ...]) -> None:

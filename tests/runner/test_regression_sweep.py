@@ -67,7 +67,7 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
     runs = pd.read_csv(folder / "runs.csv")
     assert len(runs) == 12
     assert (runs["mistakes"] == 0).all()
-    assert list(runs.columns[-5:-1]) == ["mae", "rmse", "r2", "prefix_rmse"]
+    assert list(runs.columns[-6:-2]) == ["mae", "rmse", "r2", "prefix_rmse"]
 
     X = np.column_stack([frame["a"], frame["kind"] == "x", frame["kind"] == "y", frame["b"]]).astype(float)
     y = frame["target"].to_numpy()

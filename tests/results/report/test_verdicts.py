@@ -221,7 +221,7 @@ def test_open_claims_may_show_numbers(tmp_path):
 def test_a_difference_is_tested_over_the_streams():
     spec = NumberSpec(results="ahpatron_table2", dataset="phishing", label="ahpatron", chosen_in="table2")
     errors = {}
-    with (RESULTS / "ahpatron_table2" / "runs.csv").open() as file:
+    with gzip.open(RESULTS / "ahpatron_table2" / "runs.csv.gz", "rt") as file:
         of_phishing = [row for row in csv.DictReader(file) if row["dataset"] == "phishing"]
     for label, setting in (("ahpatron", '{"epsilon": 0.6}'), ("pomdr", "{}")):
         rows = [row for row in of_phishing if row["label"] == label]

@@ -167,7 +167,7 @@ def test_the_error_of_a_first_round(monkeypatch, capsys):
 
 def test_a_killed_run_continues_from_its_last_state(monkeypatch):
     assert run_module.run(request(name="whole")) == 0
-    monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
+    monkeypatch.setattr(run_module, "FIRST_SAVED", 0.0)
     stopped_after(monkeypatch, 400)
     saved = run_module._Run._save
 
@@ -356,7 +356,7 @@ def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeyp
 def test_a_metric_that_there_is_not():
     with pytest.raises(InputError) as raised:
         metrics_of(("f1", "kapa"))
-    wanted = "sliding_error, fading_error, f1, kappa, auc, brier, log_loss"
+    wanted = "sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes"
     assert str(raised.value) == f"--metrics: no metric 'kapa'; did you mean 'kappa'?  (allowed: {wanted})"
     assert metrics_of(("f1", "auc", "f1")) == ("f1", "auc")
 
@@ -484,7 +484,7 @@ def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypat
     """Of two groups of learners, one has played the piece and the other has not."""
     given = {"gamma": ("0.1", "1"), "algorithms": ("rbp",)}
     run_module.run(request(name="whole", **given))
-    monkeypatch.setattr(run_module, "_FIRST_SAVED", 0.0)
+    monkeypatch.setattr(run_module, "FIRST_SAVED", 0.0)
     monkeypatch.setattr(run_module, "_RARELY", 0.0)
     real, fed = Group.feed, []
 
