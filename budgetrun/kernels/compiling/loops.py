@@ -310,7 +310,7 @@ def _term(of_distance, a, b):
     raise NotImplementedError
 
 
-@overload(_term, jit_options=OPTIONS, inline="always")
+@overload(_term, jit_options=OPTIONS)
 def _term_of(of_distance, a, b):
     if isinstance(a, types.Integer):
         # Eight features of zeros and ones.

@@ -17,8 +17,7 @@ from budgetrun.config import kinds
 from budgetrun.config.schema import DatasetSpec, SelectSpec
 from budgetrun.data import Stream, open_stream, stream_info
 from budgetrun.kernels import Kernel, squares
-from budgetrun.learners import find
-from budgetrun.papers import solvers, theory
+from budgetrun.papers import theory
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.play import selection
 from budgetrun.results.store.read import Results
@@ -193,9 +192,7 @@ def _run(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> Run:
     variant = parameters.pop("variant", None)
     # A row of a learner has no objective.
     of_solver = not math.isnan(row["objective"])
-    algorithm: Any = (
-        solvers.find(row["algorithm"]) if of_solver else find(row["algorithm"], variant, problem_of(spec.task).name)
-    )
+    algorithm = kinds.class_of(row["algorithm"], variant, problem_of(spec.task).name)
     parameters.pop("budget", None)
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])
