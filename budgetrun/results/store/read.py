@@ -258,13 +258,18 @@ def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
 
 def _read_parquet(data: bytes, path: Path) -> pd.DataFrame:
     """Return all columns, as `_read_csv` does."""
+    import pyarrow as pa
+
     from budgetrun.results.store.large import SCHEMA, read_columns
 
     try:
-        frame = read_columns(data, SCHEMA.names).to_pandas()
+        table = read_columns(data, SCHEMA.names)
     except ValueError as error:
         raise InputError(f"{path}: not readable as Parquet ({error}); {AGAIN}") from None
-    return _cleaned(frame.astype({column.name: np.float64 for column in COLUMNS if column.kind in ("count", "number")}))
+    counts = {column.name for column in COLUMNS if column.kind == "count"}
+    floats = pa.schema([pa.field(f.name, pa.float64()) if f.name in counts else f for f in table.schema])
+    # Each column is freed once it is converted.
+    return _cleaned(table.cast(floats).to_pandas(split_blocks=True, self_destruct=True))
 
 
 def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:
