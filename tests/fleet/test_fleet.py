@@ -292,9 +292,11 @@ def test_compiled_examples_have_the_same_bits(monkeypatch):
 def test_the_committed_growth_is_within_the_account():
     table = pd.read_csv(Path(__file__).parents[2] / "results" / "fleet" / "growth.csv").set_index("keys")
     assert table.index.max() == 1_000_000
-    large = table[table["memory"] >= 100_000_000]
-    assert (large["accounted"] <= large["memory"]).all()
-    assert ((large["process_grew"] / large["accounted"] - 1).abs() < 0.1).all()
+    assert (table["accounted"] <= table["memory"]).all()
+    # A process also grows by what does not depend on the memory, and by names of keys.
+    beside = table["process_grew"] - table["accounted"]
+    assert (beside < 30e6 + 20 * table.index).all()
+    assert beside[1_000_000] < 0.1 * table["accounted"][1_000_000]
     assert (table["least_examples"] >= 4).all()
 
 
