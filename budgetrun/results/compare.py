@@ -205,12 +205,8 @@ class Comparison:
 
     def html(self) -> str:
         """Return a page that loads nothing, with a critical-difference diagram of three or more contenders."""
-        diagrams = []
-        for one in self.overall if len(self.contenders) >= _LEAST else ():
-            drawn = io.StringIO()
-            figure = diagram(self.contenders, one.ranks, one.friedman.distance)
-            figure.savefig(drawn, format="svg", metadata={"Date": None})
-            diagrams.append(Markup(drawn.getvalue()[drawn.getvalue().index("<svg") :]))
+        shown = self.overall if len(self.contenders) >= _LEAST else []
+        diagrams = [drawn(diagram(self.contenders, one.ranks, one.friedman.distance)) for one in shown]
         title = "Comparison of " + ", ".join(self.contenders)
         return template("compare.html.jinja").render(title=title, found=self, diagrams=diagrams)
 
@@ -480,6 +476,16 @@ def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Fi
                 edge, height, f"{names[i]} {ranks[i]:.2f} ", ha="right" if left else "left", va="center", fontsize=9
             )
     return figure
+
+
+def drawn(figure: Figure) -> Markup:
+    """Return a figure as a part of a page, the same in each process."""
+    import matplotlib
+
+    found = io.StringIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(found, format="svg", metadata={"Date": None})
+    return Markup(found.getvalue()[found.getvalue().index("<svg") :])
 
 
 # Words.

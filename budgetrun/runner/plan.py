@@ -187,17 +187,10 @@ def make_plan(
         if n_runs > MOST_RUNS:
             raise InputError(f"{config.file or config.name}: has more than {MOST_RUNS:,} runs; make several configs")
         try:
-            specs = specs_of(config, dataset, info)
+            specs, small = specs_of(config, dataset, info)
         except InputError as error:
             problems.append(str(error))
             continue
-        fit = {(spec.label, spec.learner_memory) for spec in specs}
-        asked = ((spec.label, spec.learner_memory) for spec in config.expand(dataset.label, info.median_gamma))
-        small = [
-            f"{label} in {sized(memory)}"
-            for label, memory in dict.fromkeys(asked)
-            if memory and (label, memory) not in fit
-        ]
         plan.too_little |= {dataset.label: small} if small else {}
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
@@ -240,29 +233,30 @@ def _info(
     return replace(info, median_gamma=auto_gamma(dataset, config.seed, data_dir, info.sha256))
 
 
-def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> list[RunSpec]:
+def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> tuple[list[RunSpec], list[str]]:
     """Return the specs of the runs on one task of a dataset, with formulas evaluated, in the order of `make_plan`.
 
-    A size of ``learner_memory`` that is too little is left out if the algorithm has another that is not.
+    A size of ``learner_memory`` that is too little is left out if the algorithm has another that is not; these are
+    returned too, in words.
 
     Raises InputError: a formula yields a number that the learner does not accept, or no budget fits its memory.
     """
     specs, problems = [], []
-    too_little: dict[str, str] = {}
+    too_little: dict[tuple[str, float], str] = {}
     for spec in config.expand(dataset.label, info.median_gamma):
         where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset.label!r}"
         try:
             algorithm = identity.algorithm_of(spec)
             specs.append(with_budget(resolve(spec, algorithm, info.n_examples), algorithm, info))
         except TooLittleMemory as error:
-            too_little[spec.label] = f"{where}: {error}"
+            too_little[spec.label, spec.learner_memory or 0] = f"{where}: {error}"
         except ValueError as error:
             problems += [f"{where}: {line}" for line in str(error).split("\n")]
     fit = {spec.label for spec in specs}
-    problems += [text for label, text in too_little.items() if label not in fit]
+    problems += {label: text for (label, _), text in too_little.items() if label not in fit}.values()
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
-    return specs
+    return specs, [f"{label} in {sized(memory)}" for label, memory in too_little]
 
 
 class _Entry(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 from collections import defaultdict
@@ -17,15 +16,14 @@ from markupsafe import Markup
 
 from budgetrun.base.errors import InputError, counted
 from budgetrun.base.files import write
-from budgetrun.base.limits import sized
 from budgetrun.base.problem import KEPT_BYTES
 from budgetrun.config.quantities import REST_ERROR
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.data.cards import card
 from budgetrun.papers.arena.base import package
-from budgetrun.results.compare import diagram
+from budgetrun.results.compare import diagram, drawn
 from budgetrun.results.report.formats import template
-from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Place, with_budgets
+from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Budget, Place, with_budgets
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, paired
 from budgetrun.results.store.curves import Curves
@@ -111,7 +109,8 @@ class Arena:
         if len(fit) < 3 or len(datasets) < 2:
             return None
         means = np.array([[e.mean for e in own] for own in fit.values()]).T
-        return Ranks(size, list(fit), mean_ranks(means), friedman(mean_ranks(means), len(datasets)).distance)
+        ranks = mean_ranks(means)
+        return Ranks(list(fit), ranks, friedman(ranks, len(datasets)).distance)
 
     def lost_to_linear(self, size: float) -> list[tuple[str, bool]]:
         """Return the streams where no kernel learner errs less than the best linear one, and if that is beyond chance.
@@ -167,7 +166,6 @@ class Arena:
             for e in own:
                 rows.append({
                     "s": datasets.index(dataset), "a": labels.index(label), "b": _budget(e),
-                    "m": e.place.budget.value if e.place.budget.kind == "memory" else None,
                     "e": round(e.mean, 3), "h": round(e.half, 3), "n": len(e.errors),
                     "k": round(e.bytes), "u": float(f"{e.microseconds:.3g}"),
                 })  # fmt: skip
@@ -219,15 +217,13 @@ class Arena:
         for size in self.sizes:
             if ranks := self.ranks(size):
                 order = ranks.order[:_SHOWN]
-                drawn = io.StringIO()
                 names = [self.results.title(ranks.labels[i]) for i in order]
                 figure = diagram(names, [ranks.ranks[i] for i in order], ranks.distance)
-                figure.savefig(drawn, format="svg", metadata={"Date": None})
                 caption = (
                     f"{_size(size)}: mean ranks over {counted(len(self.results.datasets), 'stream')} of the "
                     f"{len(order)} best of {len(ranks.labels)} learners that fit on every stream"
                 )
-                found.append((caption, Markup(drawn.getvalue()[drawn.getvalue().index("<svg") :])))
+                found.append((caption, drawn(figure)))
         return found
 
     def streams(self) -> list[dict[str, str]]:
@@ -266,7 +262,6 @@ class Arena:
 class Ranks:
     """Mean ranks over streams within a size, and Nemenyi's critical difference."""
 
-    size: float
     labels: list[str]
     ranks: np.ndarray
     distance: float
@@ -295,7 +290,7 @@ def _budget(entry: Entry) -> str:
 
 
 def _size(size: float) -> str:
-    return "any number of bytes" if size == math.inf else sized(size).replace(".0 ", " ")
+    return "any number of bytes" if size == math.inf else Budget("memory", size).title()
 
 
 def _key(size: float) -> str:

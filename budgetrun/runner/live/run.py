@@ -246,7 +246,7 @@ def _specs(config: Config, table: Table, median_gamma: float | None) -> tuple[li
     """Return the specs of the runs, before it is known how many rounds a pipe has, and T if they depend on it."""
     n_rounds = None if table.missing == "skip" else table.n_rows
     known = StreamInfo(table.n_rows or 1, len(table.features), None, ["-"], "", median_gamma=median_gamma)
-    specs = specs_of(config, config.datasets[0], known)
+    specs, _ = specs_of(config, config.datasets[0], known)
     formulas = {text for spec in specs for key, text in spec.typed.items() if key in spec.parameters}
     if n_rounds is None and formulas:
         raise InputError(
