@@ -185,6 +185,8 @@ def test_predictions_of_aons_ogs_are_cut(order):
     group, scores = watched(find("aons_ogs")(alpha=0.1, C=0.3, order=order), X, y)
     assert np.abs(scores).max() == 0.3
     assert np.abs(group.members[0].hypothesis.score(X)).max() == 0.3
+    # Where the authors' program predicts +1: the whole difference of their counts.
+    assert np.flatnonzero(scores == 0).tolist() == [0, 1]
 
 
 # -- features and cores ----------------------------------------------------------------------------------------------
