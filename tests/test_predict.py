@@ -60,7 +60,7 @@ def test_columns_go_by_name():
     assert predict("model", "moved.csv", "--output", "out.csv") == ("", f"{N} rows\n")
     assert [row["score"] for row in rows(Path("out.csv").read_text())] == expected
     assert predict("model", "numbers.csv", "--label", "first", code=2)[1].endswith(
-        "the labels in column 1, such as 0, are none of the classes of the model, ['no', 'yes']\n"
+        "the labels in column 1, such as 0, are none of the classes of the model: no yes\n"
     )
     FRAME[["a", "b"]].to_csv("short.csv", index=False)
     assert "column 'c' of the table that was learned is missing" in predict("model", "short.csv", code=2)[1]

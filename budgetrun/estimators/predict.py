@@ -15,6 +15,7 @@ from budgetrun.base.errors import InputError, one_line, say
 from budgetrun.base.files import growing
 from budgetrun.base.grid import cell
 from budgetrun.base.problem import CANCELLED, problem_with
+from budgetrun.data.content import listed
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
@@ -197,7 +198,7 @@ def _classes_as(y: np.ndarray, model: BudgetClassifier, table: Table) -> np.ndar
     if not np.isin(y, classes).any():
         raise InputError(
             f"{table.where}: the labels in {table.label_column}, such as {_text(y[0])}, are none of the classes of the "
-            f"model, {model.classes_.tolist()}"
+            f"model: {listed(model.classes_.tolist())}"
         )
     return classes
 

@@ -335,6 +335,8 @@ def texts_of(array: Any) -> Texts:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(array.type) and "string" not in str(array.type.value_type):
+        array = array.dictionary_decode()
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_floating(array.type) or pa.types.is_decimal(array.type):
             texts = [None if v is None or v != v else f"{float(v):.17g}" for v in array.to_pylist()]

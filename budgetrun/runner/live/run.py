@@ -398,7 +398,8 @@ class _Run:
         # A pipe in parts, and a state of another version, have rows that this call has not seen.
         state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun else ""
         state.encoding |= self.table.means
-        save_state(self.request.folder / STATE, self.state)
+        with self._loaded():
+            save_state(self.request.folder / STATE, state)
         self._saved = time.monotonic()
 
     def _warn(self, at_end: bool = False) -> None:
