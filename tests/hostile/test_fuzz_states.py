@@ -17,6 +17,8 @@ from sentences import one_sentence
 import budgetrun
 from budgetrun.base.errors import InputError
 from budgetrun.estimators.predict import predict_stream
+from budgetrun.runner.live import by
+from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
 from budgetrun.runner.live.run import STATE, run
 from budgetrun.state import load_state, save_state, using
@@ -129,6 +131,29 @@ def test_an_edited_stream_continues_or_is_refused_in_a_sentence(stream, seed):
     edited(np.random.default_rng(seed), before, request.folder / STATE)
     try:
         run(request, lambda folder: None)
+    except InputError as error:
+        one_sentence(error, most=1000 + len(str(before)))
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    """The request of a stream with a model per key, and its state with all rows still to come."""
+    folder = tmp_path_factory.mktemp("keyed")
+    FRAME.assign(y=WORDS, key=[f"k{i % 5}" for i in range(len(X))]).to_csv(folder / "rows.csv", index=False)
+    request = Request(str(folder / "rows.csv"), label="y", gamma=("1",), results=folder)
+    assert run_by(request, "key", "9K", budgetrun.Fleet) == 0
+    played, meta = load_state(folder / "rows-by" / by.STATE)
+    played.rounds = 0
+    save_state(folder / "before", played, **meta)
+    return request, folder / "before"
+
+
+@given(seed=SEEDS)
+def test_an_edited_stream_of_keys_continues_or_is_refused_in_a_sentence(keyed, seed):
+    request, before = keyed
+    edited(np.random.default_rng(seed), before, request.results / "rows-by" / by.STATE)
+    try:
+        run_by(request, "key", "9K", budgetrun.Fleet)
     except InputError as error:
         one_sentence(error, most=1000 + len(str(before)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -31,7 +32,7 @@ from budgetrun.runner.live.kept import ByRow, scaler
 from budgetrun.runner.live.request import FIRST, Request, choices
 from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.state import load_state, save_state
+from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
     from budgetrun.kernels.kinds import Matrix
@@ -91,41 +92,43 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     for sentence in said:
         say(sentence)
     asked, stamp = asked_of(request) | {"by": by, "memory": limit}, stamp_of(request)
-    played = _before(folder / STATE, asked, stamp)
-    if played is None:
-        gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
-        n_features = first.X.shape[1]
-        scaled = scaler(chosen.scale, n_features)
-        played = _Played(fleet(limit, gamma=gamma), Gaussian(gamma=gamma), scaled, n_features)
-    else:
-        say(f"{folder}: continued after {played.rounds:,} rounds")
-    progress, saved, between = RowsProgress(table.n_rows, played.rounds), time.monotonic(), FIRST_SAVED
-    positive, n_read = table.classes[1], 0
-    for X, y, _ in chain([first], chunks):
-        names = list(islice(keys, len(y)))
-        n_read += len(y)
-        if table.skipped:
-            raise InputError(
-                f"{table.where}: --by needs a label in each row, and with --missing skip every value; "
-                f"{counted(table.skipped, 'row')} of the first {n_read + table.skipped:,} would be "
-                "left out; leave such rows out of the file"
-            )
-        if n_read <= played.rounds:
-            continue
-        Z, labels = played.scaler.scaled(X), np.where(y == positive, 1, -1)
-        for start in range(0, len(y), _STEP):
-            piece = slice(start, start + _STEP)
-            played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
-        progress.advance(len(y), "")
-        if (now := time.monotonic()) - saved >= between:
-            make_folder(folder)
-            save_state(folder / STATE, played, asked=asked, stamp=stamp)
-            saved = time.monotonic()
-            between = max(FIRST_SAVED, (saved - now) / SHARE_OF_SAVING)
-    progress.close()
-    make_folder(folder)
-    save_state(folder / STATE, played, asked=asked, stamp=stamp)
-    played.write(folder, one_line(by), table.where, list(dict.fromkeys([*said, *table.notes()])))
+    path = folder / STATE
+    with using(path) if path.is_file() else nullcontext():
+        played = _before(path, asked, stamp)
+        if played is None:
+            gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
+            n_features = first.X.shape[1]
+            scaled = scaler(chosen.scale, n_features)
+            played = _Played(fleet(limit, gamma=gamma), Gaussian(gamma=gamma), scaled, n_features)
+        else:
+            say(f"{folder}: continued after {played.rounds:,} rounds")
+        progress, saved, between = RowsProgress(table.n_rows, played.rounds), time.monotonic(), FIRST_SAVED
+        positive, n_read = table.classes[1], 0
+        for X, y, _ in chain([first], chunks):
+            names = list(islice(keys, len(y)))
+            n_read += len(y)
+            if table.skipped:
+                raise InputError(
+                    f"{table.where}: --by needs a label in each row, and with --missing skip every value; "
+                    f"{counted(table.skipped, 'row')} of the first {n_read + table.skipped:,} would be "
+                    "left out; leave such rows out of the file"
+                )
+            if n_read <= played.rounds:
+                continue
+            Z, labels = played.scaler.scaled(X), np.where(y == positive, 1, -1)
+            for start in range(0, len(y), _STEP):
+                piece = slice(start, start + _STEP)
+                played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
+            progress.advance(len(y), "")
+            if (now := time.monotonic()) - saved >= between:
+                make_folder(folder)
+                save_state(path, played, asked=asked, stamp=stamp)
+                saved = time.monotonic()
+                between = max(FIRST_SAVED, (saved - now) / SHARE_OF_SAVING)
+        progress.close()
+        make_folder(folder)
+        save_state(path, played, asked=asked, stamp=stamp)
+        played.write(folder, one_line(by), table.where, list(dict.fromkeys([*said, *table.notes()])))
     return 0
 
 

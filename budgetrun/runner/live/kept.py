@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,8 @@ class Progressed:
             # A state of version 0.2.0.
             state["session"] = state.pop("player")
         self.__dict__.update(state)
+        if lost := [one.name for one in fields(self) if not hasattr(self, one.name)]:
+            raise ValueError(f"it lacks {', '.join(lost)}")
 
     def best(self) -> Best:
         """Return the learner with the fewest mistakes or the smallest squared errors so far; of several, the first."""

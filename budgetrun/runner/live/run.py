@@ -80,11 +80,11 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
-    encoding = None if before is None else before.encoding
-    if encoding is not None and not (request.from_pipe and not request.replay):
-        # The first row comes again.
-        encoding = {key: value for key, value in encoding.items() if key != "means"}
     with nullcontext() if before is None else using(path):
+        encoding = None if before is None else before.encoding
+        if encoding is not None and not (request.from_pipe and not request.replay):
+            # The first row comes again.
+            encoding = {key: value for key, value in encoding.items() if key != "means"}
         table = open_table(
             request.source,
             label=request.label,
