@@ -350,8 +350,8 @@ class NewtonSteps(Learner):
     those of the Cholesky factor of the kernel matrix, which an added example extends by one; the result is the same in
     any orthonormal frame. Departures from the authors' program: examples that lie within 1e-3 ||k(x, .)|| of the span
     are never added. In the second round f is still 0, where the program predicts +1: with ``tie: mistake`` and
-    y_2 = +1 it has one mistake fewer. It counts the first round as a mistake: with ``tie: positive`` and y_1 = +1 it has
-    one more. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
+    y_2 = +1 it has one mistake fewer. It counts the first round as one: with ``tie: positive`` and y_1 = +1 it has one
+    more. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
 
     References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its program.
     """
