@@ -86,7 +86,9 @@ def predict_stream(
                 # The columns have been compared by name already.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
                 scores = model.decision_function(chunk.X) if known else model.predict(chunk.X)
-                predicted = _predicted(scores, model.classes_) if known else scores
+                predicted = np.asarray(_predicted(scores, model.classes_) if known else scores)
+                if predicted.shape != (chunk.X.shape[0],):
+                    raise ValueError(f"predictions of shape {predicted.shape}")
             for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
                 labels = [_text(y[i])] if labelled else []
                 out.writerow([chunk.first_row + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])
