@@ -412,6 +412,8 @@ class Fleet:
         most = 0 if self._memory is None else len(self._memory.prices)
         if not all(0 <= number < most for number in (*self._numbers.values(), *self._free)):
             raise ValueError("it names learners that are not there")
+        if self.memory_used > self.memory:
+            raise ValueError("it holds more than its memory")
 
     # -- within ----------------------------------------------------------------------------------------------------
 

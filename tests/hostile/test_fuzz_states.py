@@ -173,7 +173,7 @@ def test_an_edited_fleet_is_used_or_refused_in_a_sentence(policy, rows, seed, tm
         assert np.isfinite(found.partial_fit(*given)).all()
         assert np.isfinite(found.predict([given[0][0]] * 9, X[:9])).all()
         found.export(given[0][0])
-    except ValueError as error:
+    except (InputError, ValueError) as error:
         one_sentence(error, most=1000)
 
 
