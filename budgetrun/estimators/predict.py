@@ -105,7 +105,8 @@ def predict_stream(
                 classes = _classes_as(y, model, table)
                 mistakes += int((_predicted(scores, classes) != y).sum())
                 unknown += int((~np.isin(y, classes)).sum())
-    far.say()
+    with _using(path):
+        far.say()
     counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
     if labelled and not known:
         rmse, mae = math.sqrt(squared / n_rows), absolute / n_rows

@@ -146,7 +146,7 @@ def main() -> int:
         print(f"seed {seed}", flush=True)
         code = int(pytest.main([*arguments, f"--hypothesis-seed={seed}"], plugins=[rounds]))
         if code == pytest.ExitCode.INTERRUPTED and time.monotonic() > rounds.until:
-            code = 0
+            code = int(any(rounds.failed.values()))
         seed += 1
         if given.record:
             recorded(first, rounds)
