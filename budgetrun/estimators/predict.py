@@ -107,12 +107,13 @@ def predict_stream(
                 unknown += int((~np.isin(y, classes)).sum())
     with _using(path):
         far.say()
+        told = f"; {model.told}" if hasattr(model, "told") else ""
     counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
     if labelled and not known:
         rmse, mae = math.sqrt(squared / n_rows), absolute / n_rows
         counts = f"; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}"
     counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
-    return f"{n_rows:,} rows{counts}" + (f"; {model.told}" if hasattr(model, "told") else "")
+    return f"{n_rows:,} rows{counts}{told}"
 
 
 @contextmanager
