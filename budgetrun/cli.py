@@ -184,6 +184,9 @@ def merge(folders: tuple[Path, ...], into: Path) -> None:
 @click.option("--memory-for-all", metavar="SIZE", help="The memory that the models of --by share.  [default: 200MB]")
 @click.option("--name", metavar="NAME", help="Name of the results folder.  [default: that of the file]")
 @results_option()
+@click.option(
+    "--continue", "continues", type=Folder(path_type=Path), metavar="FOLDER", help="Go on with the learners of results."
+)
 @click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
 def run(

@@ -111,28 +111,32 @@ def test_an_edited_model_predicts_or_is_refused_in_a_sentence(name, seed, tmp_pa
         one_sentence(error, most=1000 + len(str(folder)))
 
 
-@pytest.fixture(scope="module")
-def stream(tmp_path_factory):
-    """The request of a stream that has been played, and its state before the results were written."""
+@pytest.fixture(scope="module", params=["interrupted", "with another file"])
+def stream(tmp_path_factory, request):
+    """The request of a stream, and the state that it begins with: before the results were written, or after it."""
     folder = tmp_path_factory.mktemp("stream")
-    FRAME.assign(y=WORDS).to_csv(folder / "rows.csv", index=False)
-    given = {"algorithms": ("rbp",), "budgets": (20,), "gamma": ("1",), "seeds": 1, "name": "one"}
-    request = Request(str(folder / "rows.csv"), label="y", results=folder, **given)
-    assert run(request, lambda folder: None) == 0
-    state, _ = load_state(request.folder / STATE)
-    state.ended = False
+    for name in ("rows", "more"):
+        FRAME.assign(y=WORDS).to_csv(folder / f"{name}.csv", index=False)
+    given = {"algorithms": ("rbp", "auto"), "budgets": (20,), "gamma": ("1",), "seeds": 1, "name": "one"}
+    asked = Request(str(folder / "rows.csv"), label="y", results=folder, **given)
+    assert run(asked, lambda folder: None) == 0
+    state, _ = load_state(asked.folder / STATE)
+    if request.param == "interrupted":
+        state.ended = False
+    else:
+        asked = Request(str(folder / "more.csv"), continues=asked.folder)
     save_state(folder / "before", state)
-    return request, folder / "before"
+    return asked, folder
 
 
 @given(seed=SEEDS)
 def test_an_edited_stream_continues_or_is_refused_in_a_sentence(stream, seed):
-    request, before = stream
-    edited(np.random.default_rng(seed), before, request.folder / STATE)
+    request, folder = stream
+    edited(np.random.default_rng(seed), folder / "before", folder / "one" / STATE)
     try:
         run(request, lambda folder: None)
     except InputError as error:
-        one_sentence(error, most=1000 + len(str(before)))
+        one_sentence(error, most=1000 + 2 * len(str(folder)))
 
 
 @pytest.fixture(scope="module")

@@ -129,7 +129,9 @@ def _by_data(results: Results, table: Table) -> list[str]:
     for spec in results.config.datasets:
         known = (results.manifest.get("datasets") or {}).get(spec.label) or {}
         where = f"{results.title(spec.label)}: "
-        if spec.label in shown and spec.kernel and spec.kernel.is_auto and known.get("median_gamma"):
+        # `budgetrun run` has said so in a note, of the rounds that it had seen.
+        said = any("median heuristic" in note for note in known.get("notes", ()))
+        if spec.label in shown and spec.kernel and spec.kernel.is_auto and known.get("median_gamma") and not said:
             n = min(ROUNDS, known["n_examples"])
             whose = " of the first repetition" if (spec.repetitions or 1) > 1 else ""
             gamma = f"{known['median_gamma']:g}"

@@ -52,6 +52,7 @@ _OF_LEARNERS = {
     "seeds": "--seeds",
     "metrics": "--metrics",
     "shuffle": "--shuffle",
+    "continues": "--continue",
 }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from budgetrun.base.errors import one_line
 from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
 from budgetrun.play.session import Session
@@ -61,6 +63,9 @@ class Progressed:
     n_rounds: int | None = None
     # All of the stream was played, and all results are written.
     ended: bool = False
+    # The rounds of earlier files, and the encoding when this one began; None for the first.
+    base: int = 0
+    started: Any = None
     # The rows of ``seen`` are those of a part of a pipe that has not ended.
     in_part: bool = False
 
@@ -71,6 +76,15 @@ class Progressed:
         self.__dict__.update(state)
         if lost := [one.name for one in fields(self) if not hasattr(self, one.name)]:
             raise ValueError(f"it lacks {', '.join(lost)}")
+
+    def go_on(self, source: str) -> None:
+        """Let the rows of another file follow."""
+        if self.request["source"] != "-":
+            self.sha256s.append(self.seen)
+        self.base, self.started = self.session.rounds, copy.deepcopy(self.encoding)
+        self.stamp, self.seen, self.ended = [], "", False
+        self.request |= {"source": source}
+        self.said.append(f"The rows from {self.base + 1:,} on are those of {one_line(source)}.")
 
     def best(self) -> Best:
         """Return the learner with the fewest mistakes or the smallest squared errors so far; of several, the first."""

@@ -68,6 +68,8 @@ class Request:
     results: Path = Path("results")
     replay: bool = False
     force: bool = False
+    # The results folder whose learners go on with this stream.
+    continues: Path | None = None
     # The name is one of several folders of the same stream.
     numbered: bool = False
 

@@ -70,21 +70,23 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         )
     if not (request.from_pipe or "://" in request.source or os.path.exists(request.source)):
         raise InputError(f"{one_line(request.source)}: no such file")
+    if request.continues is not None:
+        request = _of_model(request)
     if request.force:
         move_aside(request.folder)
     request, before = _continued(request)
     path = request.folder / STATE
     stamp = stamp_of(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
-        say(f"{request.folder}: finished; to play the stream again: --force")
+        say(f"{request.folder}: finished" + ("; to play the stream again: --force" if not before.base else ""))
         Store(request.folder).drop_unfinished_writes()
         report(request.folder)
         return 0
     with nullcontext() if before is None else using(path):
         encoding = None if before is None else before.encoding
-        if encoding is not None and not (request.from_pipe and not request.replay):
-            # The first row comes again.
-            encoding = {key: value for key, value in encoding.items() if key != "means"}
+        if before is not None and not (request.from_pipe and not request.replay):
+            # The first row of the source comes again.
+            encoding = before.started or {key: value for key, value in before.encoding.items() if key != "means"}
         table = open_table(
             request.source,
             label=request.label,
@@ -101,7 +103,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         config = read_config(state.config, request.folder / CONFIG)
         for sentence in state.said:
             say(sentence)
-        skip = 0 if before is None or (request.from_pipe and not request.replay) else state.session.rounds
+        skip = 0 if request.from_pipe and not request.replay else state.session.rounds - state.base
         if before is not None:
             say(f"continued after {state.session.rounds:,} rounds")
         state.stamp, state.ended = stamp, False
@@ -115,6 +117,40 @@ def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
         return as_classes([float(text) for text in texts])
     except ValueError:
         return as_classes(texts)
+
+
+def _of_model(request: Request) -> Request:
+    """Return a request whose learners are those of another folder, with all the options that the folder was made with.
+
+    Raises InputError: there are no such learners, they cannot go on, or an option differs.
+    """
+    given: Any = request.continues
+    folder = given.parent if given.name == STATE else given
+    if not (path := folder / STATE).is_file():
+        raise InputError(
+            f"--continue {one_line(str(given))}: not a results folder of budgetrun run; a model that Python saved goes "
+            "on with its method partial_fit"
+        )
+    usual = Request(request.source, results=request.results, continues=given)
+    if differing := [key for key in asdict(usual) if getattr(usual, key) != getattr(request, key)]:
+        names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
+        raise InputError(f"--continue: the learners and all options are those of {folder}; remove {names}")
+    if request.from_pipe:
+        raise InputError("--continue: needs a file; standard input goes on by the same command with the same --name")
+    state, _ = load_state(path)
+    with using(path):
+        title = read_config(state.config, folder / CONFIG).name
+        if title != folder.name:
+            raise InputError(f"{folder}: was renamed; its name was {title}, which --continue needs")
+        if state.request["source"] != request.source and not state.ended:
+            raise InputError(
+                f"{folder}: has not played all of {state.request['source']} yet; repeat that command first"
+            )
+        if state.n_rounds is not None:
+            raise InputError(f"{folder}: its learners depend on T, the number of rounds; they cannot go on")
+        known = {key: tuple(value) if isinstance(value, list) else value for key, value in state.request.items()}
+        known |= {"source": request.source, "results": folder.parent, "name": title, "continues": given}
+        return Request(**known)
 
 
 def _continued(request: Request) -> tuple[Request, Progressed | None]:
@@ -158,6 +194,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
     if not state.session.rounds:
         # The choices may be those for another file.
         return None
+    if request.continues is not None and state.request["source"] != request.source:
+        state.go_on(request.source)
     asked = asked_of(request)
     # Earlier versions had no option --quick.
     differing = sorted(key for key in asked if asked[key] != state.request.get(key, False))
@@ -179,7 +217,7 @@ def _is_another(request: Request, state: Progressed) -> InputError:
 
 def asked_of(request: Request) -> dict[str, Any]:
     """Return the options that determine the outcome, as JSON."""
-    skipped = {"results", "replay", "force", "name", "numbered"}
+    skipped = {"results", "replay", "force", "name", "continues", "numbered"}
     kept = {key: value for key, value in asdict(request).items() if key not in skipped}
     asked: dict[str, Any] = json.loads(json.dumps(kept))
     return asked
@@ -315,7 +353,8 @@ class _Run:
         write(request.folder / CONFIG, self.state.config)
         began = time.monotonic()
         code = 0
-        self.progress = RowsProgress(self.table.n_rows, session.rounds)
+        n_rows = self.table.n_rows and self.table.n_rows + self.state.base
+        self.progress = RowsProgress(n_rows, session.rounds)
         try:
             with interrupts.raising(), self._loaded():
                 session.run(self._remaining(chunks), scaled=self._scaled, whole=self._piece, after=self._tick)
@@ -343,7 +382,7 @@ class _Run:
             with interrupts.ignored():
                 self.report(request.folder)
                 # Only now nothing is left to do.
-                self.state.sha256s, self.state.ended = parts if self._in_parts else [], True
+                self.state.sha256s, self.state.ended = parts if self._in_parts else parts[:-1], True
                 self._save()
         return code
 
@@ -396,7 +435,7 @@ class _Run:
         state = self.state
         state.in_part = self._in_parts and not state.ended
         # A pipe in parts, and a state of another version, have rows that this call has not seen.
-        state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun else ""
+        state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun - state.base else ""
         state.encoding |= self.table.means
         with self._loaded():
             save_state(self.request.folder / STATE, state)
@@ -433,7 +472,7 @@ class _Run:
             nnz_per_row=counts.stored / max(1, counts.rounds) if counts.is_sparse else None,
             task_names=["-"],
             sha256=combined_sha256([sha256]),
-            files={self.table.where: sha256},
+            files={f"part {k}": one for k, one in enumerate(sha256s[:-1], 1)} | {self.table.where: sha256s[-1]},
             notes=[
                 *dict.fromkeys([*state.said, *self.table.notes()]),
                 *(f"Warning: {sentence}" for sentence in self.warned.values()),
