@@ -23,9 +23,8 @@ except ImportError:
 
 from budgetrun import estimators, kernels
 from budgetrun.base import moved
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, clipped
 from budgetrun.base.problem import problem_with
-from budgetrun.data.content import clipped
 from budgetrun.estimators.base import alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration

@@ -78,7 +78,7 @@ def all_cases(kind="CASES"):
 
 # Rounds of whole streams, and of their beginnings, which tests use that are not exhaustive.
 WHOLE = {"random": 220, "duplicated": 220, "tied": 200, "far": 160}
-SHORT = 130
+SHORT = 100
 
 
 def random_stream(T=None, d=2, seed=0):

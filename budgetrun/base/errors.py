@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 # All control characters except tabs and line ends, marks that reverse the direction of text, and half surrogate pairs.
@@ -18,6 +19,17 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return a text as `printable` does, with all line ends and tabs as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def clipped(token: str, most: int = 40) -> str:
+    """Return a token for a message, shortened if it is longer than ``most``."""
+    return token if len(token) <= most else token[: most - 3] + "..."
+
+
+def listed(labels: Sequence[Any]) -> str:
+    """Return labels for a message, at most 20 of them."""
+    shown = " ".join(clipped(one_line(str(label)), 20) for label in labels[:20])
+    return shown + (" ..." if len(labels) > 20 else "")
 
 
 def all_printable(value: Any) -> Any:

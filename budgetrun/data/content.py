@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError, one_line, printable
+from budgetrun.base.errors import InputError, clipped, listed, printable
 
 
 def _xz() -> lzma.LZMADecompressor:
@@ -474,14 +474,3 @@ def is_text(token: str) -> bool:
 def shown(token: str) -> str:
     """Return a token quoted for a message, shortened if it is long."""
     return repr(clipped(token))
-
-
-def clipped(token: str, most: int = 40) -> str:
-    """Return a token for a message, shortened if it is longer than ``most``."""
-    return token if len(token) <= most else token[: most - 3] + "..."
-
-
-def listed(labels: Sequence[Any]) -> str:
-    """Return labels for a message, at most 20 of them."""
-    shown = " ".join(clipped(one_line(str(label)), 20) for label in labels[:20])
-    return shown + (" ..." if len(labels) > 20 else "")

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, listed
 from budgetrun.base.files import is_file
 from budgetrun.base.problem import problem_of
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import File, Held, Origin, Stamp, hashed, listed, read_content, shown_path
+from budgetrun.data.content import File, Held, Origin, Stamp, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, reader_of

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, one_line, say
+from budgetrun.base.errors import InputError, listed, one_line, say
 from budgetrun.base.files import growing
 from budgetrun.base.grid import cell
 from budgetrun.base.problem import CANCELLED, problem_with
-from budgetrun.data.content import listed
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column, to_json
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked

@@ -162,7 +162,7 @@ def test_norm_and_budget_are_kept(stream, given):
 @pytest.mark.parametrize("stream", ["random", "duplicated", "far", "long"])
 @pytest.mark.parametrize("given", AHPATRONS[:4], ids=str)
 def test_halving_keeps_the_largest_half_and_the_norm(stream, given):
-    X, y = ALL_STREAMS[stream]()
+    X, y = ALL_STREAMS[stream](**({"T": 130} if stream == "random" else {}))
     K, learner = KERNEL.between(X, X), find("ahpatron")(**given)
     halve, half, moves = learner.halve, given["budget"] // 2, []
 

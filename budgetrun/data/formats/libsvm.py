@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, clipped
 from budgetrun.data.content import (
     Held,
     Lines,
     Origin,
-    clipped,
     count_lines,
     head_lines,
     line_blocks,

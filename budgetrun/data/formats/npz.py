@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError, printable
-from budgetrun.data.content import clipped
+from budgetrun.base.errors import InputError, clipped, printable
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import check_lengths
 from budgetrun.kernels.kinds import Matrix

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetrun.base import limits
-from budgetrun.base.errors import InputError, one_line, printable
+from budgetrun.base.errors import InputError, clipped, listed, one_line, printable
 from budgetrun.data.cards import Label
-from budgetrun.data.content import Held, Origin, clipped, count_lines, is_text, listed, shown
+from budgetrun.data.content import Held, Origin, count_lines, is_text, shown
 from budgetrun.data.tables.written import DAYS, MARKS, form_of
 from budgetrun.kernels.kinds import Matrix
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetrun.base.errors import clipped, listed
 from budgetrun.data.cards import Label
-from budgetrun.data.content import clipped, is_text, listed, number_fault, shown
+from budgetrun.data.content import is_text, number_fault, shown
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
 from budgetrun.data.tables.written import TOLD, number

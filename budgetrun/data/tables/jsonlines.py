@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from budgetrun.base.errors import InputError
-from budgetrun.data.content import HEAD_ROWS, Lines, Origin, clipped, head_lines, line_blocks, shown
+from budgetrun.base.errors import InputError, clipped
+from budgetrun.data.content import HEAD_ROWS, Lines, Origin, head_lines, line_blocks, shown
 from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, check_width, length_faults
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from budgetrun.base.errors import CONTROL, InputError, counted, one_line, say
+from budgetrun.base.errors import CONTROL, InputError, clipped, counted, one_line, say
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
 from budgetrun.data import StreamInfo
 from budgetrun.data.cards import combined_sha256
-from budgetrun.data.content import Stamp, clipped
+from budgetrun.data.content import Stamp
 from budgetrun.data.streams import permutation_of
 from budgetrun.data.tables import open_table, parts_of
 from budgetrun.data.tables.columns import as_classes
@@ -143,12 +143,12 @@ def _of_model(request: Request) -> Request:
         if title != folder.name:
             raise InputError(f"{folder}: was renamed; its name was {title}, which --continue needs")
         if state.request["source"] != request.source and not state.ended:
-            raise InputError(
-                f"{folder}: has not played all of {state.request['source']} yet; repeat that command first"
-            )
+            raise InputError(f"{folder}: has not played all of {state.request['source']}; repeat that command first")
         if state.n_rounds is not None:
             raise InputError(f"{folder}: its learners depend on T, the number of rounds; they cannot go on")
-        known = {key: tuple(value) if isinstance(value, list) else value for key, value in state.request.items()}
+        known: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in state.request.items()
+        }
         known |= {"source": request.source, "results": folder.parent, "name": title, "continues": given}
         return Request(**known)
 

@@ -62,7 +62,7 @@ def test_two_files_are_one_stream(stopped, monkeypatch):
         with pytest.raises(InputError, match="ZeroDivisionError"):
             run(more)
         monkeypatch.setattr(live._Run, "_tick", playing)
-        with pytest.raises(InputError, match=r"p/s: has not played all of two.csv yet; repeat that command first"):
+        with pytest.raises(InputError, match=r"p/s: has not played all of two.csv; repeat that command first"):
             run(replace(more, source="whole.csv"))
     assert run(more) == 0
     assert outcome("p") == outcome("w")
