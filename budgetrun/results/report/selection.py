@@ -82,17 +82,22 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     kept, lost = list[int](), list[int]()
     texts: dict[Place, str] = {}
     candidates, without = list[Candidate](), list[Place]()
-    # Copying all columns for each place is slow.
-    needed = runs[[*PLACE, "stream", *([early.column] if how.by == "prefix" else [])]]
+    # Copying all columns for each place is slow, and so is comparing settings for each run.
+    codes, known = pd.factorize(runs["setting"])
+    needed = runs[[*PLACE[:-1], "stream", *([early.column] if how.by == "prefix" else [])]].assign(code=codes)
     groups = {Place.of(key): group for key, group in needed.groupby(PLACE[:-1], sort=False)}
     for place in sorted(groups, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget)):
         group = groups[place]
-        settings = sorted(set(group["setting"]), key=lambda setting: (setting.position, setting.rank))
-        mine = (failed[PLACE[:-1]] == [place.dataset, place.label, *place.budget]).all(axis=1)
+        code_of = {known[code]: code for code in group["code"].unique()}
+        settings = sorted(code_of, key=lambda setting: (setting.position, setting.rank))
+        mine = pd.Series(data=False, index=failed.index)
+        if len(failed):
+            mine = (failed[PLACE[:-1]] == [place.dataset, place.label, *place.budget]).all(axis=1)
         decided, number = error, None
         if how.by == "prefix" and len(settings) > 1:
             decided = early
-            chosen = _by_prefix(group, settings, early.column)
+            streams = _by_prefix(group, [code_of[one] for one in settings], early.column)
+            chosen = {known[code]: own for code, own in streams.items()}
         elif len(settings) == 1:
             chosen = {settings[0]: set(group["stream"])}
         else:
@@ -103,10 +108,10 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
                 without += [place] if found is None else []
             means = {one: measured(decided)[place._replace(setting=one)].mean for one in settings}
             best = min(settings, key=lambda one: round(abs(means[one] - (number or 0.0)), _DIGITS))
-            chosen = {best: set(group.loc[group["setting"] == best, "stream"])}
+            chosen = {best: set(group.loc[group["code"] == code_of[best], "stream"])}
             mine &= failed["setting"] == best
-        of_runs = zip(group.index.tolist(), group["setting"], group["stream"], strict=True)
-        kept += [run for run, one, stream in of_runs if stream in chosen.get(one, ())]
+        shown = [(group["code"] == code_of[one]) & group["stream"].isin(own) for one, own in chosen.items()]
+        kept += group.index[np.logical_or.reduce(shown)].tolist()
         lost += failed.index[mine].tolist()
         texts[place] = _text(chosen)
         if len(settings) > 1:
@@ -150,12 +155,11 @@ def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
     return runs.assign(setting=pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object))
 
 
-def _by_prefix(runs: pd.DataFrame, settings: list[Setting], column: str) -> dict[Setting, set[int]]:
+def _by_prefix(runs: pd.DataFrame, codes: list[int], column: str) -> dict[int, set[int]]:
     """Return the streams that chose each setting: those with the least early error, of which a cell has the mean."""
-    order = runs["setting"].map(settings.index)
-    means = runs.groupby([runs["stream"], order])[column].mean().unstack().round(_DIGITS)
+    means = runs.groupby(["stream", "code"])[column].mean().unstack()[codes].round(_DIGITS)
     best = means.eq(means.min(axis=1), axis=0)
-    return {settings[int(i)]: set(best.index[best[i]]) for i in best.columns[best.any()]}
+    return {code: set(best.index[best[code]]) for code in best.columns[best.any()]}
 
 
 def _text(chosen: dict[Setting, set[int]]) -> str:
