@@ -342,7 +342,7 @@ def part_of(job: Job, runs: Iterable[Run]) -> Job:
 
 def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:
     """Return the ids of the runs that have a row of status ``done``."""
-    return {run.run_id for run in runs if run.run_id in rows and rows[run.run_id]["status"] == "done"}
+    return {run.run_id for run in runs if (row := rows.get(run.run_id)) is not None and row["status"] == "done"}
 
 
 def sources(runs: Iterable[Run]) -> list[Run]:
@@ -389,8 +389,8 @@ def select(runs: Sequence[Run], only: Mapping[str, list[str]]) -> list[Run]:
 
     Raises InputError: no run has such a value, or no run has all of them together.
     """
-    if not runs:
-        return []
+    if not (runs and only):
+        return list(runs)
     for key, values in only.items():
         _check_known(key, values, dict.fromkeys(name for run in runs for name in _VALUES[key](run)))
     chosen = [run for run in runs if all(set(values) & set(_VALUES[key](run)) for key, values in only.items())]

@@ -119,7 +119,8 @@ class _Sweep:
             say(f"interrupted; every finished run is kept in {store.folder}; to run the remaining ones: {again}")
             return 130
         rows = store.rows()
-        failed = [run for run in plan.runs if rows.get(run.run_id, {}).get("status") == "failed"]
+        ids = set(self.manifest["failures"])
+        failed = [run for run in plan.runs if run.run_id in ids]
         for run in failed[:_FAILURES_SHOWN]:
             say(f"failed: {run}: {rows[run.run_id]['error']}")
         if failed:
