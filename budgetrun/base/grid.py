@@ -239,4 +239,4 @@ def _html_cell(cell: str | Cell, i: int, grid: Grid, is_head: bool = False) -> M
     if is_head:
         shown = shown.replace("(", Markup("<wbr>(")).replace("[", Markup("<wbr>["))
     below = "".join(f"<small>{escape(line)}</small>" for line in one.below)
-    return Markup(f"<{name}{attributes}>{shown}{below}</{name}>")  # noqa: S704  # all parts are escaped
+    return Markup(f"<{name}{attributes}>{shown}{below}</{name}>")  # all parts are escaped

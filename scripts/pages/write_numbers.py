@@ -535,7 +535,7 @@ def _shared_measured() -> str:
     """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     from scipy.stats import t
 
-    policies = ["oldest", "least damage", "sum bound", "square root"]
+    policies = ["oldest", "least damage", "sum bound", "square root", "harmless"]
     rows = []
     for folder in ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys"):
         results = _evidence.results(folder)

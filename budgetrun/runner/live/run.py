@@ -376,6 +376,10 @@ class _Run:
                 raise _is_another(request, self.state)
             with interrupts.ignored(), self._loaded():
                 session.record()
+                # What was known only at the end of a pipe, or of a file that continues another.
+                for note in self.table.notes():
+                    if note not in self.state.said:
+                        say(note)
                 self._warn(at_end=True)
                 parts = [*self.state.sha256s, self.table.sha256 or self._digest.hexdigest()]
                 self._write_results(parts)

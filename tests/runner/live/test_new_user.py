@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 
+import attempts
 import click
 import numpy as np
 import pandas as pd
@@ -248,6 +249,12 @@ def attempt(tmp_path, monkeypatch, name, content, arguments):
     return CliRunner().invoke(main, ["run", *stream, *options], input=given)
 
 
+def is_on_the_page(what, arguments, result):
+    """Whether docs/attempts.md has what was said; to write it again: python scripts/pages/attempts.py."""
+    row = attempts.row(what, arguments, result)
+    return attempts.table([row], what in WORKS).splitlines()[-1] in attempts.PAGE.read_text().splitlines()
+
+
 @pytest.mark.parametrize("what", WORKS)
 def test_works(what, tmp_path, monkeypatch):
     name, content, arguments, said = WORKS[what]
@@ -256,6 +263,7 @@ def test_works(what, tmp_path, monkeypatch):
     result = attempt(tmp_path, monkeypatch, name, content, arguments)
     assert result.exit_code == 0, result.output
     assert "Traceback" not in result.output
+    assert is_on_the_page(what, arguments, result)
     assert said.casefold() in result.output.casefold()
     assert re.search(r"^budget|B = ", result.stdout, re.MULTILINE)
     folder = tmp_path / "results" / ("stdin" if name == "-" else "s")
@@ -283,5 +291,6 @@ def test_fails_with_a_sentence(what, tmp_path, monkeypatch):
     assert isinstance(result.exception, SystemExit)
     assert part in result.stderr
     assert "Traceback" not in result.output
+    assert is_on_the_page(what, arguments, result)
     last = result.stderr.strip().splitlines()[-1]
     assert len(last) < 600
