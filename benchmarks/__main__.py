@@ -44,7 +44,7 @@ def main(quick: bool, check: bool, data_dir: Path | None, results: Path) -> None
 
 
 def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
-    """Write bench.csv, bench.md, growth.csv, growth.png, growth.svg, first_use.csv and ratios.yaml."""
+    """Write bench.csv, bench.md, growth.csv, growth.png, first_use.csv and ratios.yaml."""
     done: list[Comparison] = []
     missing: list[str] = []
     for name, case in CASES.items():
@@ -73,7 +73,7 @@ def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
 
 
 def _solvers(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
-    """Write solvers.md, solvers.csv, solvers_growth.csv, solvers_growth.png and solvers_growth.svg."""
+    """Write solvers.md, solvers.csv, solvers_growth.csv and solvers_growth.png."""
     missing: list[str] = []
     click.echo("solvers ...", err=True)
     races = list(solvers.measure_races(sizes.rounds, data_dir, missing))

@@ -130,7 +130,7 @@ def draw(path: Path, title: str, panels: Mapping[str, str], points: Sequence[Any
                 axes.plot(xs, ys, label=f"{name}, {way}{slopes}", color=COLOURS[k], marker=MARKERS[k], linestyle=dashes)
             _finish(axes, label)
         figure.suptitle(title, x=0.01, ha="left", weight="bold")
-        save(figure, path.with_suffix(".png"), path.with_suffix(".svg"))
+        save(figure, path.with_suffix(".png"))
 
 
 def _finish(axes: Axes, label: str) -> None:

@@ -29,6 +29,7 @@ from budgetrun.kernels import Gaussian
 from budgetrun.papers.fleets import measure
 from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.papers.fleets.bounds import competitors, verdicts
+from budgetrun.results.plotting import save
 from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[2]
@@ -134,20 +135,20 @@ def draw_norms(path: Path) -> None:
     """Draw U over the floor."""
     floors = np.unique(np.geomspace(4, 2000, 60).astype(int))
     plt = pyplot()
-    figure, axes = plt.subplots(figsize=(6, 3.6))
+    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
     axes.loglog(floors, [math.sqrt(b + 1) for b in floors], "k:", label="no algorithm: sqrt(b + 1)")
     axes.loglog(floors, [largest(b)[0] for b in floors], label="small kappa")
     proved = floors[floors >= 83]
     axes.loglog(proved, [U_of(b) for b in proved], label="kappa = 15/32, b >= 83")
     axes.set(xlabel="floor b", ylabel="largest ||g|| of the bound")
     axes.legend()
-    figure.savefig(path, dpi=110, bbox_inches="tight")
+    save(figure, path)
 
 
 def draw_slack(path: Path) -> None:
     """Draw Q and A of the learners of two fleets over their mistakes."""
     plt = pyplot()
-    figure, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
+    figure, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
     for axes, (title, policy) in zip(both, {"globally oldest": "oldest", "spiteful": "spiteful"}.items(), strict=True):
         made = _Traced(adversaries.K, 40, EVERY[policy](), 5)
         adversaries.STREAMS["malicious"](made, 3, 3)
@@ -158,7 +159,7 @@ def draw_slack(path: Path) -> None:
         axes.set(xlabel="mistakes of the learner", title=title)
     both[0].set_ylabel("sum of damages")
     both[1].legend(fontsize=8)
-    figure.savefig(path, dpi=110, bbox_inches="tight")
+    save(figure, path)
 
 
 class _Traced(adversaries.Watched):
@@ -178,7 +179,7 @@ def draw_sweep(name: str, dataset: str) -> None:
     facts, limits = map_json(runs["facts"]), [given["shared_memory"] for given in map_json(runs["parameters"])]
     runs = runs.assign(bytes=limits, worst=[fact["worst_tenth"] for fact in facts])
     plt = pyplot()
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
     for label, own in runs.groupby("label", sort=False):
         for axes, column in ((left, "mistakes"), (middle, "worst")):
             found = own.groupby("bytes")[column].agg(["mean", "std", "count"])
@@ -189,7 +190,7 @@ def draw_sweep(name: str, dataset: str) -> None:
     left.legend(fontsize=8)
     chosen = runs[(runs["label"] == "square root") & (runs["repetition"].astype(int) == 0)].sort_values("bytes")
     draw_held(right, results.folder, chosen.iloc[len(chosen) // 2])
-    figure.savefig(FOLDER / f"{dataset}.png", dpi=100, bbox_inches="tight")
+    save(figure, FOLDER / f"{dataset}.png")
 
 
 def draw_held(axes: Any, folder: Path, run: Any) -> None:

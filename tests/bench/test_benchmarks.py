@@ -22,8 +22,8 @@ from budgetrun.kernels.kinds import held
 GAMMA = 0.7
 COMMITTED = Path(__file__).resolve().parents[2] / "results" / "bench"
 TINY = sides.Sizes(rounds=200, points=2, turns=1, sampled=2)
-FILES = {"bench.md", "bench.csv", "ratios.yaml", "growth.csv", "growth.png", "growth.svg", "solvers.md", "solvers.csv"}
-FILES |= {f"solvers_growth.{ending}" for ending in ("csv", "png", "svg")}
+FILES = {"bench.md", "bench.csv", "ratios.yaml", "growth.csv", "growth.png", "solvers.md", "solvers.csv"}
+FILES |= {f"solvers_growth.{ending}" for ending in ("csv", "png")}
 
 
 def made_stream(spec, seed, repetition, data_dir):
