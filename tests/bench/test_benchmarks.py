@@ -102,8 +102,8 @@ def test_a_wrong_engine_is_noticed(name, tiny, monkeypatch):
 
 
 def test_everything_is_written(tiny, tmp_path, monkeypatch):
-    # Sharp pictures in two formats would take most of the time.
-    monkeypatch.setattr(pages, "save", lambda figure, png, svg: (figure.savefig(png, dpi=15), svg.touch()))
+    # Sharp pictures would take most of the time.
+    monkeypatch.setattr(pages, "save", lambda figure, png: figure.savefig(png, dpi=15))
     outcome = bench("--quick", "--results", tmp_path)
     assert outcome.exit_code == 0, outcome.output
     folder = tmp_path / "quick"
