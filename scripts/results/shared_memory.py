@@ -2,9 +2,9 @@
 
 These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_digits,
 shared_memory_fleet and shared_memory_keys instead, which need their curves/ for who holds how much over time. With
---keys, write keys.csv: the bounds on fleets of 100 to 10,000 keys with floors of 83.
+--keys M, write rows of keys.csv: the bounds on a fleet of M keys with floors of 83, for some policies.
 
-Usage: python scripts/results/shared_memory.py [--sweeps | --keys]            (two minutes of processor time)
+Usage: python scripts/results/shared_memory.py [--sweeps | --keys M POLICY...]  (two minutes of processor time)
 """
 
 from __future__ import annotations
@@ -209,38 +209,40 @@ def draw_held(axes: Any, folder: Path, run: Any) -> None:
     axes.legend(fontsize=8)
 
 
-# Keys, rounds of each key, and the keys whose competitors are computed.
-KEYS = {100: 400, 1000: 400, 10_000: 400}
-COMPETED, FLOOR = 200, 83
+# Rounds of each key, the keys whose competitors are computed, and the floor.
+ROUNDS, COMPETED, FLOOR = 400, 200, 83
 
 
-def check_keys(path: Path) -> None:
-    """Write the bounds on fleets of 100 to 10,000 keys with floors of 83: the learner with the largest ratio of each.
+def check_keys(path: Path, m: int, policies: list[str]) -> None:
+    """Write the bounds on a fleet of m keys with floors of 83: the learner with the largest ratio of each.
 
     A key learns one of the classes of Covertype, against the others, on examples of its own. Its labels are wrong with
     a probability of up to 0.4. The memory has room for 2% more than the floors.
     """
     stream = open_stream(DatasetSpec(name="covtype_92962", task="multiclass", scale="unit_norm"), 0, 0)
     X = np.ascontiguousarray(stream.X.toarray() if hasattr(stream.X, "toarray") else stream.X, dtype=np.float32)
-    codes, kernel, rows = stream.tasks["-"], Gaussian(gamma=1.0), []
-    for m, rounds in KEYS.items():
-        random = np.random.default_rng(m)
-        order, keys = random.integers(0, len(X), m * rounds), random.permutation(np.arange(m * rounds) % m)
-        wrong = random.random(len(keys)) < random.uniform(0, 0.4, m)[keys]
-        y = np.where((codes[order] == random.choice([0, 1], m)[keys]) != wrong, 1, -1).astype(np.int8)
-        events = measure.Events(X, y, m, keys, order)
-        found = competitors(events, kernel, COMPETED)
-        for policy in ("square_root", "sum_bound", "harmless", "random"):
-            entry = sum(bytes_of(make(policy), X.shape[1], "float32", False))
-            algorithm = SharedMemory(policy=policy, shared_memory=int(1.02 * m * FLOOR) * entry, floor=FLOOR, keys=m)
-            played = measure.play(events, algorithm, kernel, "float32")
-            about = {"keys": m, "policy": policy, "mistakes": played.mistakes.sum(), "removed": 0}
-            about["removed"] = about["mistakes"] - played.sizes.sum()
-            about["least held"] = np.minimum(played.sizes, FLOOR)[played.mistakes >= FLOOR].min()
-            for one in verdicts(json.loads(measure.facts(played, m)), algorithm, entry, found):
-                rows.append(about | {"bound": one.theorem, "ratio": one.ratio, "reason": one.reason})
-                print(rows[-1], flush=True)
-    pd.DataFrame(rows).to_csv(path, index=False, float_format="%.4g")
+    codes, kernel, random = stream.tasks["-"], Gaussian(gamma=1.0), np.random.default_rng(m)
+    order, keys = random.integers(0, len(X), m * ROUNDS), random.permutation(np.arange(m * ROUNDS) % m)
+    wrong = random.random(len(keys)) < random.uniform(0, 0.4, m)[keys]
+    y = np.where((codes[order] == random.choice([0, 1], m)[keys]) != wrong, 1, -1).astype(np.int8)
+    events = measure.Events(X, y, m, keys, order)
+    found = competitors(events, kernel, COMPETED)
+    for policy in policies:
+        entry = sum(bytes_of(make(policy), X.shape[1], "float32", False))
+        algorithm = SharedMemory(policy=policy, shared_memory=int(1.02 * m * FLOOR) * entry, floor=FLOOR, keys=m)
+        played = measure.play(events, algorithm, kernel, "float32")
+        about = {"keys": m, "policy": policy, "mistakes": played.mistakes.sum(), "removed": 0}
+        about["removed"] = about["mistakes"] - played.sizes.sum()
+        about["least held"] = np.minimum(played.sizes, FLOOR)[played.mistakes >= FLOOR].min()
+        rows = [
+            about | {"bound": one.theorem, "ratio": one.ratio, "reason": one.reason}
+            for one in verdicts(json.loads(measure.facts(played, m)), algorithm, entry, found)
+        ]
+        table = pd.DataFrame(rows)
+        if path.is_file():
+            known = pd.read_csv(path)
+            table = pd.concat([known[(known["keys"] != m) | (known["policy"] != policy)], table])
+        table.sort_values("keys", kind="stable").to_csv(path, index=False, float_format="%.4g")
 
 
 def map_json(column: Any) -> list[Any]:
@@ -259,10 +261,10 @@ def pyplot() -> Any:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sweeps", action="store_true", help="draw the figures of the sweeps")
-    parser.add_argument("--keys", action="store_true", help="check fleets of 100 to 10,000 keys with floors of 83")
+    parser.add_argument("--keys", nargs="+", metavar="M POLICY", help="check a fleet of M keys with floors of 83")
     options = parser.parse_args()
     if options.keys:
-        check_keys(FOLDER / "keys.csv")
+        check_keys(FOLDER / "keys.csv", int(options.keys[0]), options.keys[1:])
     elif options.sweeps:
         for sweep, label in (("digits", "usps"), ("fleet", "keys_100"), ("keys", "keys_1000")):
             draw_sweep(f"shared_memory_{sweep}", label)

@@ -180,6 +180,9 @@ def _of_sum(
             high, best = price, min(best, (2 * square + 4 * loss, math.sqrt(square), loss))
         else:
             low = price
-    value = best[0] - 15 / 16 * sum(run.fact("excess") for run in runs)
+    # A learner whose competitors are not known has g = 0, with a loss of 1 on each of its mistakes.
+    rest = count - sum(run.mistakes for run in runs)
+    excess = sum(max(0, n - b) for n, b in zip(facts["sizes"], facts["floor"], strict=True))
+    value = best[0] + 4 * rest - 15 / 16 * excess
     text = f"N >= {_LEAST}; k(x, x) <= 1; ||g|| <= {U:.4g} of all together"
     return Verdict(name, "mistakes", count, value, text, norm=best[1], loss=best[2])
