@@ -64,6 +64,13 @@ def wait(condition):
         time.sleep(0.02)
 
 
+def the_helper(parent=None):
+    # A process that has just been started has no command yet.
+    wait(lambda: helpers(parent))
+    (only,) = helpers(parent)
+    return only
+
+
 def look(seconds=background._PAYS):
     background._next = background._counted = 0.0
     background.border(seconds)
@@ -81,7 +88,7 @@ def test_a_helper_compiles_what_is_requested_and_then_it_is_loaded(fresh, capfd)
     background.border(background._PAYS / 2)
     assert not helpers()
     look(background._PAYS / 2)
-    (only,) = helpers()
+    only = the_helper()
     wait(lambda: only.nice() == 19)
     # While it is there, no process starts another one.
     only.suspend()
@@ -111,7 +118,7 @@ def test_code_for_another_processor_is_not_loaded(fresh):
     background.request(SHORT)
     look()
     assert not background.compiled
-    assert helpers()
+    assert the_helper()
 
 
 @needs_numba
@@ -155,7 +162,7 @@ def test_the_helper_ends_with_its_parent_and_not_before(fresh, how):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         if how != "ends":
             assert parent.stdout.readline() == b"begun\n"
-            (only,) = helpers(parent.pid)
+            only = the_helper(parent.pid)
             parent.kill()
             wait(lambda: not only.is_running())
         said = parent.communicate()
