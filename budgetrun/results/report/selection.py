@@ -159,7 +159,7 @@ def _by_prefix(runs: pd.DataFrame, codes: list[int], column: str) -> dict[int, s
     """Return the streams that chose each setting: those with the least early error, of which a cell has the mean."""
     means = runs.groupby(["stream", "code"])[column].mean().unstack()[codes].round(_DIGITS)
     best = means.eq(means.min(axis=1), axis=0)
-    return {code: set(best.index[best[code]]) for code in best.columns[best.any()]}
+    return {int(code): set(best.index[best[code]]) for code in best.columns[best.any()]}
 
 
 def _text(chosen: dict[Setting, set[int]]) -> str:
