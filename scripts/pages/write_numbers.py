@@ -566,10 +566,11 @@ def _shared_measured() -> str:
                 change = 100 * (mistakes[label] / mistakes["equal split"] - 1)
                 half = t.ppf(0.975, len(change) - 1) * change.std() / math.sqrt(len(change))
                 cells.append(f"{change.mean():+.1f} ± {half:.1f}")
-            rows.append((folder, results.title(dataset), float(size), cells))
-    rows.sort(key=lambda row: (row[0], row[1] if row[0].endswith("digits") else "", row[2]))
+            at = [one.label for one in results.config.datasets].index(dataset)
+            rows.append((folder, at, float(size), [results.title(dataset), f"{float(size):,.0f}", *cells]))
+    rows.sort(key=lambda row: row[:3])
     header = ["learners", "bytes", "equal split, error %", *(f"{label}, mistakes %" for label in policies)]
-    return markdown_table(header, [[title, f"{size:,.0f}", *cells] for _, title, size, cells in rows])
+    return markdown_table(header, [cells for *_, cells in rows])
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -29,7 +29,7 @@ from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner.live.kept import ByRow, scaler
-from budgetrun.runner.live.request import FIRST, Request, choices
+from budgetrun.runner.live.request import FIRST, Request, choices, options_of
 from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
@@ -43,17 +43,8 @@ _MOST = 1000
 _STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
 STATE = "by.state"
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
-# Options that choose among learners, by the name of their argument.
-_OF_LEARNERS = {
-    "algorithms": "--algorithm",
-    "budgets": "--budget",
-    "select": "--select",
-    "quick": "--quick",
-    "seeds": "--seeds",
-    "metrics": "--metrics",
-    "shuffle": "--shuffle",
-    "continues": "--continue",
-}
+# What chooses among learners.
+_OF_LEARNERS = ("algorithms", "budgets", "select", "quick", "seeds", "metrics", "shuffle", "continues")
 
 
 def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) -> int:
@@ -66,7 +57,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     Raises InputError: the request or the stream cannot be used.
     """
     usual = Request(request.source)
-    given = [option for name, option in _OF_LEARNERS.items() if getattr(request, name) != getattr(usual, name)]
+    given = options_of(name for name in _OF_LEARNERS if getattr(request, name) != getattr(usual, name))
     if given or len(request.gamma) > 1:
         raise InputError(f"--by: each key has a Forgetron; remove {', '.join(given) or 'all but one value of --gamma'}")
     if request.from_pipe:

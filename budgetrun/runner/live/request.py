@@ -46,6 +46,10 @@ _ALGORITHM = re.compile(r"(?P<name>[A-Za-z0-9_+]+)(\((?P<variant>[a-z_]+)\))?(:(
 _COMMA = re.compile(r",(?![^\[]*\])")
 
 
+# Options that have another name than what they set.
+_OPTIONS = {"algorithms": "algorithm", "budgets": "budget", "continues": "continue"}
+
+
 @dataclass(frozen=True)
 class Request:
     """The arguments of `budgetrun run`, as its help describes them."""
@@ -92,6 +96,11 @@ class Request:
     def folder(self) -> Path:
         """The results folder."""
         return self.results / self.title
+
+
+def options_of(names: Iterable[str]) -> list[str]:
+    """Return the options that set some fields of a `Request`."""
+    return [f"--{_OPTIONS.get(name, name)}" for name in names]
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from budgetrun.results.store.write import Store, move_aside
 from budgetrun.runner import identity, interrupts, provenance
 from budgetrun.runner.job import Outcome, row_of
 from budgetrun.runner.live.kept import Progressed, scaler, warnings
-from budgetrun.runner.live.request import FIRST, Request, choices, config_text
+from budgetrun.runner.live.request import FIRST, Request, choices, config_text, options_of
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     # Examples with their classes from 0, or with numbers.
     Chunk = tuple[Matrix, np.ndarray]
 
-# Options that have another name than what they set.
-_OPTIONS = {"algorithms": "algorithm", "budgets": "budget"}
 STATE, CONFIG = "stream.state", "config.yaml"
 # The first state is saved after so many seconds; later ones cost at most this share of the time.
 FIRST_SAVED, SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
@@ -133,7 +131,7 @@ def _of_model(request: Request) -> Request:
         )
     usual = Request(request.source, results=request.results, continues=given)
     if differing := [key for key in asdict(usual) if getattr(usual, key) != getattr(request, key)]:
-        names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
+        names = ", ".join(options_of(differing))
         raise InputError(f"--continue: the learners and all options are those of {folder}; remove {names}")
     if request.from_pipe:
         raise InputError("--continue: needs a file; standard input goes on by the same command with the same --name")
@@ -200,7 +198,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
     # Earlier versions had no option --quick.
     differing = sorted(key for key in asked if asked[key] != state.request.get(key, False))
     if differing:
-        names = ", ".join(f"--{_OPTIONS.get(name, name)}" for name in differing)
+        names = ", ".join(options_of(differing))
         advice = "use the same ones, take another --name, or start again with --force"
         raise _OtherResults(request.folder, f"was started with different options ({names})", advice)
     if not request.from_pipe and not state.seen and state.stamp != stamp_of(request)[: len(state.stamp)]:
