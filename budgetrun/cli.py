@@ -102,7 +102,6 @@ def main() -> None:
 def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
-    from budgetrun.results.store.write import Store
     from budgetrun.runner.plan import Options
     from budgetrun.runner.status import describe
     from budgetrun.runner.sweep import sweep as run_sweep
@@ -118,13 +117,9 @@ def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) 
         if dry_run:
             say(describe(config, options))
             continue
-        code = max(code, run_sweep(config, options))
+        code = max(code, run_sweep(config, options, _report))
         if code == 130:
             break
-        # Without data there may be nothing to report.
-        store = Store(options.folder(config))
-        if any(row["status"] == "done" for row in store.rows().values()):
-            _report(store.folder)
     sys.exit(code)
 
 

@@ -24,7 +24,7 @@ from budgetrun.config.quantities import ONLINE_ERROR, QUANTITIES, REST_ERROR, RE
 from budgetrun.config.schema import ChooseSpec, DatasetSpec, TableSpec
 from budgetrun.results.plotting import STYLE
 from budgetrun.results.report.formats import template
-from budgetrun.results.report.numbers import PLACE, STREAM, Place, with_budgets
+from budgetrun.results.report.numbers import STREAM, places_of
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import LEVEL, Friedman, Paired, TestName, friedman, holm, mean_ranks, paired
 from budgetrun.results.store.read import Results, load
@@ -314,12 +314,13 @@ def _chosen(results: Results, label: str, notes: list[str]) -> Results:
 
 def _values(name: str, results: Results, label: str, budget: str, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
     runs = results.runs[results.runs[quantity.column].notna()]
-    runs = with_budgets(runs[runs["label"] == label] if label else runs)
+    runs = runs[runs["label"] == label] if label else runs
     runs = runs.assign(shown=quantity.factor * runs[quantity.column])
     found: dict[Unit, pd.Series[float]] = {}
     titles: dict[str, list[str]] = defaultdict(list)
-    for key, own in runs.groupby(PLACE, sort=False):
-        place = Place.of(key)
+    numbered = places_of(runs)
+    for number, own in runs.groupby("place", sort=False):
+        place = numbered[number]
         title = place.budget.title().removeprefix("B = ")
         if label:
             titles[place.dataset].append(title)

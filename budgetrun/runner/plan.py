@@ -133,8 +133,8 @@ class Plan:
 
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
-        planned = {run.run_id for run in self.runs}
-        return {key for key in rows if key not in planned and rows[key]["dataset"] in self.infos}
+        others = set(rows).difference(run.run_id for run in self.runs)
+        return {key for key in others if rows[key]["dataset"] in self.infos}
 
     def remaining(self, finished: Collection[str], only: Mapping[str, list[str]]) -> list[Run]:
         """Return the selected runs that are not finished, preceded by those that their budgets are fractions of."""
@@ -338,11 +338,6 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
 def part_of(job: Job, runs: Iterable[Run]) -> Job:
     """Return the job of some of a job's runs."""
     return _job(job.dataset, job.repetition, list(runs))
-
-
-def finished(rows: Rows, runs: Iterable[Run]) -> set[str]:
-    """Return the ids of the runs that have a row of status ``done``."""
-    return {run.run_id for run in runs if (row := rows.get(run.run_id)) is not None and row["status"] == "done"}
 
 
 def sources(runs: Iterable[Run]) -> list[Run]:

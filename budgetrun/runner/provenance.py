@@ -20,15 +20,14 @@ from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner.identity import algorithm_of
 from budgetrun.runner.job import Outcome
-from budgetrun.runner.plan import Job, Options, Plan, Run, finished, make_plan, with_paths
+from budgetrun.runner.plan import Job, Options, Plan, Run, make_plan, with_paths
 from budgetrun.runner.shards import of_shard, parse
 
 
 def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:
     """Return the manifest of a sweep that begins; if its store has results of the same code, it continues theirs."""
     old = (store.manifest() if store else None) or {}
-    rows = store.rows() if store else {}
-    continued = bool(old) and not plan.outdated(rows)
+    continued = store is not None and bool(old) and not plan.outdated(store.rows())
     datasets = {label: asdict(info) for label, info in plan.infos.items()}
     whole = plan
     if continued:
@@ -61,10 +60,10 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         "parts": [],
         "failures": [],
     }
-    if not continued:
+    if store is None or not continued:
         return new
     kept = ["start", "seconds", "parts", "merged"]
-    if not plan.remaining(finished(rows, plan.runs), options.only):
+    if not plan.remaining(store.ids("done"), options.only):
         kept += ["versions", "compiled", "git", "jobs", "end"]
     return new | {key: old[key] for key in kept if key in old}
 
@@ -126,8 +125,8 @@ def now() -> str:
 
 def _packages(runs: Iterable[Run]) -> list[str]:
     """Return the optional packages that learners of these runs are from."""
-    played = {algorithm_of(one.spec) for run in runs for one in run.played}
-    return sorted({name for learner in played for name in getattr(learner, "packages", ())})
+    played = {id(one.spec): one.spec for run in runs for one in run.played}
+    return sorted({name for learner in map(algorithm_of, played.values()) for name in getattr(learner, "packages", ())})
 
 
 def versions(*more: str) -> dict[str, str]:

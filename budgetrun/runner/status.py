@@ -9,7 +9,7 @@ from budgetrun.base.errors import AlteredError, InputError, counted
 from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
 from budgetrun.runner.estimate import check_budgets, compile_seconds, job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.plan import Options, Plan, Rows, finished, in_phases, make_plan, select
+from budgetrun.runner.plan import Options, Plan, Rows, in_phases, make_plan, select
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import replanned
 from budgetrun.runner.shards import of_shard, parse
@@ -82,7 +82,7 @@ def describe(config: Config, options: Options) -> str:
     if not options.force:
         store = Store(options.folder(config))
         store.check()
-        done = finished(store.rows(), plan.runs)
+        done = store.ids("done").intersection(run.run_id for run in plan.runs)
     remaining = plan.remaining(done, options.only)
     n_finished = sum(run.run_id in done for run in selected)
     name = f"{config.name}, shard {options.shard}" if options.shard else config.name

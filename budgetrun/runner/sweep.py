@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -24,7 +24,6 @@ from budgetrun.runner.plan import (
     Options,
     Plan,
     Run,
-    finished,
     in_phases,
     make_plan,
     part_of,
@@ -41,10 +40,11 @@ _FAILURES_SHOWN = 10
 _SHARE_OF_REWRITING = 0.03
 
 
-def sweep(config: Config, options: Options) -> int:
+def sweep(config: Config, options: Options, report: Callable[[Path], Any] | None = None) -> int:
     """Run every run of a config that its results folder lacks; return the exit code.
 
     It is 0; 1 if a run failed or a dataset is missing; 130 if interrupted. The folder is consistent in any case.
+    ``report`` is called with the folder at the end, if it has finished runs and the sweep was not interrupted.
 
     Raises InputError: the config or ``only`` does not fit the data, or the results folder cannot be used.
     """
@@ -68,7 +68,10 @@ def sweep(config: Config, options: Options) -> int:
         say(f"{config.name}: {'this shard has no run' if whole.runs else 'nothing can be run without its data'}")
         return 0
     with opened(options, options.workers(config)) as workers:
-        return _Sweep(config, plan, options, workers).run()
+        code, store = (running := _Sweep(config, plan, options, workers)).run(), running.store
+    if report is not None and code != 130 and store.ids("done"):
+        report(store.folder)
+    return code
 
 
 class _Sweep:
@@ -105,7 +108,7 @@ class _Sweep:
             are, they = ("is", "it is") if len(outdated) == 1 else ("are", "they are")
             say(f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data; {they} run again")
             store.prune(lambda row: row["run_id"] not in outdated)
-        done = finished(store.rows(), plan.runs)
+        done = store.ids("done").intersection(run.run_id for run in plan.runs)
         remaining = plan.remaining(done, self.options.only)
         how = ""
         if config.timed and self.options.jobs is None:
@@ -148,8 +151,7 @@ class _Sweep:
                         mark.unlink(missing_ok=True)
                     self.store.drop_unfinished_writes()
                     self.store.write_table()
-                    rows = self.store.rows()
-                    self.manifest["failures"] = sorted(key for key in rows if rows[key]["status"] == "failed")
+                    self.manifest["failures"] = sorted(self.store.ids("failed"))
                     self.store.write_manifest(self.manifest)
         return interrupted
 
@@ -159,8 +161,9 @@ class _Sweep:
         estimate = sum(self._seconds(job) for runs in (first, others) for job in self._jobs(runs))
         with closing(Progress(len(remaining), estimate, self.options.workers(self.config))) as progress:
             self._run_jobs(self._jobs(first), progress)
-            rows = self.store.rows()
-            sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in finished(rows, sources(others))}
+            rows, done = self.store.rows(), self.store.ids("done") if others else set[str]()
+            known_sizes = done.intersection(run.run_id for run in sources(others))
+            sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in known_sizes}
             ready = with_budgets(others, sizes)
             progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
             self._run_jobs(self._jobs(ready), progress)
@@ -214,9 +217,9 @@ class _Sweep:
                     self._keep(left.pop(outcome.job_id), outcome, progress)
         except BrokenProcessPool:
             # Jobs may have finished although their outcome was never received.
-            rows = self.store.rows()
+            rows, done = self.store.rows(), self.store.ids("done")
             for job in list(left.values()):
-                if len(finished(rows, job.runs)) == len(job.runs):
+                if done.issuperset(run.run_id for run in job.runs):
                     seconds = sum(float(rows[run.run_id]["seconds"]) for run in job.runs)
                     self._keep(left.pop(job.job_id), Outcome(job.job_id, [], seconds, seconds, stored=True), progress)
         return list(left.values())

@@ -23,7 +23,7 @@ from budgetrun.data.cards import card
 from budgetrun.papers.arena.base import package
 from budgetrun.results.compare import diagram, drawn
 from budgetrun.results.report.formats import template
-from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Budget, Place, with_budgets
+from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Budget, Place
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, paired
 from budgetrun.results.store.curves import Curves
@@ -78,8 +78,7 @@ class Arena:
         how = ChooseSpec(by="prefix")
         chosen = choose(results, TableSpec(name="site"), how, results.datasets, results.labels)
         self.notes = chosen.notes
-        runs = with_budgets(chosen.results.runs)
-        runs = runs.assign(shown=REST_ERROR.factor * runs[REST_ERROR.column])
+        runs = chosen.results.runs.assign(shown=REST_ERROR.factor * chosen.results.runs[REST_ERROR.column])
         self.entries: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         for key, own in runs.groupby(PLACE[:-1], sort=False):
             place = Place.of(key)

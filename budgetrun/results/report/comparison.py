@@ -15,7 +15,7 @@ from budgetrun.config.quantities import Quantity
 from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Table
-from budgetrun.results.report.numbers import PLACE, STREAM, Place, with_budgets
+from budgetrun.results.report.numbers import PLACE, STREAM, Place
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.statistics import LEVEL, holm
 from budgetrun.results.store.read import Results
@@ -91,7 +91,7 @@ class Paired(NamedTuple):
 
 def paired(table: Table, runs: pd.DataFrame, quantity: Quantity) -> dict[Place, Paired]:
     """Return the difference of each cell from the best of its row, but for that cell itself."""
-    runs = with_budgets(runs[runs[quantity.column].notna()])
+    runs = runs[runs[quantity.column].notna()]
     streams = {
         key: own.set_index(STREAM)["shown"]
         for key, own in runs.assign(shown=quantity.factor * runs[quantity.column])

@@ -16,7 +16,6 @@ from budgetrun.config.quantities import QUANTITIES, Quantity, figures
 from budgetrun.config.report import IN_BRACES
 from budgetrun.config.schema import Label, NumberSpec
 from budgetrun.results.report.numbers import (
-    PLACE,
     STREAM,
     Budget,
     Measured,
@@ -24,7 +23,7 @@ from budgetrun.results.report.numbers import (
     Place,
     PublishedNumbers,
     measure,
-    with_budgets,
+    places_of,
 )  # fmt: skip
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import paired
@@ -181,13 +180,9 @@ class Evidence:
 
     def _paired(self, spec: NumberSpec, quantity: Quantity, places: tuple[Place, Place]) -> Number:
         """Return the p of the paired t-test over the streams between the runs of two places."""
-        runs = with_budgets(self.results(str(spec.results)).runs)
-        one, other = (
-            runs[[Place.of(key) == place for key in runs[PLACE].itertuples(index=False, name=None)]]
-            .groupby(STREAM)[quantity.column]
-            .mean()
-            for place in places
-        )
+        runs = self.results(str(spec.results)).runs
+        numbers = {place: number for number, place in places_of(runs).items()}
+        one, other = (runs[runs["place"] == numbers[p]].groupby(STREAM)[quantity.column].mean() for p in places)
         both = pd.concat([one, other], axis=1, join="inner")
         if len(both) < 2 or both.iloc[:, 0].equals(both.iloc[:, 1]):
             raise _Missing(f"no two different runs on several streams to compare in {self.folder / str(spec.results)}")

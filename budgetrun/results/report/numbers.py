@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -20,8 +20,6 @@ from budgetrun.results.store.read import NO_SETTING, Results, Setting, items_of
 STREAM = ["task", "repetition"]
 # The columns that make up a `Place`.
 PLACE = ["dataset", "label", "kind", "value", "setting"]
-# Those that a place is made of.
-_OF_PLACE = ["dataset", "label", "setting", "own_budget", "budget", "budget_fraction", "learner_memory"]
 
 
 class Budget(NamedTuple):
@@ -121,14 +119,10 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
         assert divisor is not None
         runs = with_ratios(runs, divisor)
     # Only these columns are copied: there may be millions of runs.
-    needed = dict.fromkeys([*_OF_PLACE, *STREAM, "seed", "support_size", quantity.column])
-    runs = with_budgets(runs.loc[runs[quantity.column].notna(), list(needed)])
+    needed = dict.fromkeys(["place", "stream", "seed", "budget", "support_size", quantity.column])
+    runs = runs.loc[runs[quantity.column].notna(), list(needed)]
     runs = runs.assign(shown=quantity.factor * runs[quantity.column])
-    # A few objects stand for all settings; comparing these is slow.
-    settings = pd.Series(pd.factorize(runs["setting"].map(id))[0], index=runs.index)
-    # The number of each run's place, and of its stream within the place.
-    place = runs.groupby([*(runs[name] for name in PLACE[:-1]), settings], sort=False).ngroup().rename("place")
-    stream = runs.groupby([place, *(runs[name] for name in STREAM)], sort=False).ngroup()
+    place, stream = runs["place"], runs.groupby(["place", "stream"], sort=False).ngroup()
     by_stream = pd.Series(np.bincount(stream, runs["shown"]) / np.bincount(stream))
     of_place = by_stream.groupby(place.groupby(stream).first())
     by_seed = runs.groupby([place, runs["seed"]])["shown"].mean().groupby(level=0)
@@ -145,23 +139,16 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     squares = ((runs["shown"] - by_stream[stream].to_numpy()) ** 2).groupby(place).sum()
     freedom = table["n_runs"] - table["n_streams"]
     table["sd_over_seeds"] = np.sqrt(squares / freedom.where(freedom > 0))
-    lost = Counter(_places(with_budgets(results.failed)))
-    places = _places(runs.loc[~place.duplicated()])
-    rows: Any = table.to_dict("records")
-    return {one: Measured(n_failed=lost[one], **row) for one, row in zip(places, rows, strict=True)}
+    lost = Counter(results.failed["place"])
+    places = places_of(results.runs)
+    rows: Any = table.to_dict("index")
+    return {places[number]: Measured(n_failed=lost[number], **row) for number, row in rows.items()}
 
 
-def _places(runs: pd.DataFrame) -> Iterator[Place]:
-    return map(Place.of, runs[PLACE].itertuples(index=False, name=None))
-
-
-def with_budgets(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return runs with the columns ``kind`` and ``value`` of their `Budget`."""
-    fraction, budget, memory = runs["budget_fraction"], runs["budget"], runs["learner_memory"]
-    asked = np.where(runs["own_budget"], "dataset", "budget")
-    kind = np.where(fraction.notna(), "fraction", np.where(budget.notna(), asked, "none"))
-    kind = np.where(memory.notna(), "memory", kind)
-    return runs.assign(kind=kind, value=memory.fillna(fraction).fillna(budget).fillna(0.0))
+def places_of(runs: pd.DataFrame) -> dict[Any, Place]:
+    """Return the places of runs by their numbers."""
+    found = runs.loc[~runs["place"].duplicated(), [*PLACE, "place"]]
+    return {number: Place.of(key) for *key, number in found.itertuples(index=False, name=None)}
 
 
 def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:

@@ -20,13 +20,11 @@ from budgetrun.config.quantities import (
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.results.report.numbers import (
     NO_BUDGET,
-    PLACE,
-    STREAM,
     Measured,
     Place,
     PublishedNumbers,
     measure,
-    with_budgets,
+    places_of,
 )
 from budgetrun.results.store.read import NO_SETTING, Results, Setting
 
@@ -78,60 +76,69 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     # Each is only measured if a choice needs it.
     measured = cache(partial(measure, replace(results, runs=runs, failed=failed)))
 
-    # The indices of the runs that are shown, and of the failed ones.
-    kept, lost = list[int](), list[int]()
-    texts: dict[Place, str] = {}
-    candidates, without = list[Candidate](), list[Place]()
-    # Copying all columns for each place is slow, and so is comparing settings for each run.
-    codes, known = pd.factorize(runs["setting"])
-    needed = runs[[*PLACE[:-1], "stream", *([early.column] if how.by == "prefix" else [])]].assign(code=codes)
-    groups = {Place.of(key): group for key, group in needed.groupby(PLACE[:-1], sort=False)}
-    for place in sorted(groups, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget)):
-        group = groups[place]
-        code_of = {known[code]: code for code in group["code"].unique()}
-        settings = sorted(code_of, key=lambda setting: (setting.position, setting.rank))
-        mine = pd.Series(data=False, index=failed.index)
-        if len(failed):
-            mine = (failed[PLACE[:-1]] == [place.dataset, place.label, *place.budget]).all(axis=1)
-        decided, number = error, None
-        if how.by == "prefix" and len(settings) > 1:
-            decided = early
-            streams = _by_prefix(group, [code_of[one] for one in settings], early.column)
-            chosen = {known[code]: own for code, own in streams.items()}
-        elif len(settings) == 1:
-            chosen = {settings[0]: set(group["stream"])}
-        else:
-            if how.by == "printed":
-                found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
-                found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
-                number, decided = (None, error) if found is None else (found.value, quantity)
-                without += [place] if found is None else []
-            means = {one: measured(decided)[place._replace(setting=one)].mean for one in settings}
-            best = min(settings, key=lambda one: round(abs(means[one] - (number or 0.0)), _DIGITS))
-            chosen = {best: set(group.loc[group["code"] == code_of[best], "stream"])}
-            mine &= failed["setting"] == best
-        shown = [(group["code"] == code_of[one]) & group["stream"].isin(own) for one, own in chosen.items()]
-        kept += group.index[np.logical_or.reduce(shown)].tolist()
-        lost += failed.index[mine].tolist()
-        texts[place] = _text(chosen)
-        if len(settings) > 1:
+    # The settings of each place, by the numbers of their runs, in the order of the config's values.
+    settings: dict[Place, dict[int, Place]] = {}
+    numbered = sorted(places_of(runs).items(), key=lambda item: (item[1].setting.position, item[1].setting.rank))
+    for at, one in numbered:
+        settings.setdefault(one._replace(setting=NO_SETTING), {})[at] = one
+    order = sorted(settings, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget))
+    # What decides, and near to which number; the setting that all streams choose; and where no number is published.
+    decided = dict[Place, tuple[Quantity, float | None]]()
+    best, without = dict[Place, int](), list[Place]()
+    for place in order:
+        own, decided[place] = settings[place], (error, None)
+        if len(own) == 1:
+            best[place] = next(iter(own))
+            continue
+        if how.by == "prefix":
+            decided[place] = early, None
+            continue
+        if how.by == "printed":
+            found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
+            found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
+            decided[place] = (error, None) if found is None else (quantity, found.value)
+            without += [place] if found is None else []
+        by, near = decided[place]
+        means = {at: round(abs(measured(by)[one].mean - (near or 0.0)), _DIGITS) for at, one in own.items()}
+        best[place] = min(means, key=means.__getitem__)
+
+    row = runs["place"].map({at: i for i, place in enumerate(order) for at in settings[place]}).rename("row")
+    streams = runs.groupby([row, "place", "stream"])
+    taken = pd.Series(data=False, index=streams.size().index)
+    if how.by == "prefix":
+        # A cell has the mean of the settings with the least early error.
+        early_means = streams[early.column].mean().round(_DIGITS)
+        taken |= early_means == early_means.groupby(level=["row", "stream"]).transform("min")
+    taken |= taken.index.get_level_values("place").isin(best.values())
+    n_streams = taken.groupby(level="place").sum()
+    n_all = taken[taken].groupby(level=["row", "stream"]).size().groupby(level="row").size()
+    texts, candidates = dict[Place, str](), list[Candidate]()
+    for i, place in enumerate(order):
+        chosen = {one.setting: int(n_streams[at]) for at, one in settings[place].items() if n_streams[at]}
+        if text := _text(chosen, n_all[i]):
+            texts[place] = text
+        by, near = decided[place]
+        if len(settings[place]) > 1:
             candidates += [
-                Candidate(at, decided, measured(decided)[at], number, len(chosen.get(at.setting, ())))
-                for at in (place._replace(setting=one) for one in settings)
+                Candidate(one, by, measured(by)[one], near, int(n_streams[at])) for at, one in settings[place].items()
             ]
-    if groups:
-        runs, failed = runs.loc[kept], failed.loc[lost]
+    kept = taken.to_numpy()[streams.ngroup()]
+    # In the order of the table.
+    runs = runs[kept].iloc[np.argsort(row[kept], kind="stable")]
+    lost = {at: one._replace(setting=NO_SETTING) for at, one in places_of(failed).items()}
+    failed = failed[failed["place"].isin([at for at, p in lost.items() if p in settings and best.get(p, at) == at])]
     return Choice(
-        replace(results, runs=_without_settings(runs), failed=_without_settings(failed)),
-        {place: text for place, text in texts.items() if text},
+        replace(results, runs=_without_settings(runs, order), failed=_without_settings(failed, order)),
+        texts,
         candidates,
-        _notes(how.by, quantity, _named(without, groups), error, early, spec.quantity == error.name),
+        _notes(how.by, quantity, _named(without, settings), error, early, spec.quantity == error.name),
     )
 
 
 def _of(runs: pd.DataFrame, datasets: list[str], labels: list[str]) -> pd.DataFrame:
-    runs = with_budgets(runs[runs["dataset"].isin(datasets) & runs["label"].isin(labels)])
-    return runs.assign(stream=runs.groupby(["dataset", *STREAM]).ngroup())
+    found = runs["dataset"].isin(datasets) & runs["label"].isin(labels)
+    # Without a copy of what may be a million runs.
+    return runs if found.all() else runs[found]
 
 
 def _with_rest(results: Results, runs: pd.DataFrame, table: str, column: str) -> pd.DataFrame:
@@ -151,22 +158,18 @@ def _with_rest(results: Results, runs: pd.DataFrame, table: str, column: str) ->
     )
 
 
-def _without_settings(runs: pd.DataFrame) -> pd.DataFrame:
-    return runs.assign(setting=pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object))
+def _without_settings(runs: pd.DataFrame, order: list[Place]) -> pd.DataFrame:
+    """Return runs without settings; their places are numbered in this order."""
+    row = {place: i for i, place in enumerate(order)}
+    rows = {at: row[place._replace(setting=NO_SETTING)] for at, place in places_of(runs).items()}
+    none = pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object)
+    return runs.assign(setting=none, place=runs["place"].map(rows))
 
 
-def _by_prefix(runs: pd.DataFrame, codes: list[int], column: str) -> dict[int, set[int]]:
-    """Return the streams that chose each setting: those with the least early error, of which a cell has the mean."""
-    means = runs.groupby(["stream", "code"])[column].mean().unstack()[codes].round(_DIGITS)
-    best = means.eq(means.min(axis=1), axis=0)
-    return {int(code): set(best.index[best[code]]) for code in best.columns[best.any()]}
-
-
-def _text(chosen: dict[Setting, set[int]]) -> str:
+def _text(chosen: dict[Setting, int], n_streams: int) -> str:
     """Return ``eta=0.1``, or ``eta=0.1 on 7 of 10 streams`` where not all streams chose the same."""
-    most = max(chosen, key=lambda setting: len(chosen[setting]))
-    n = len(set().union(*chosen.values()))
-    return most.text if len(chosen) == 1 else f"{most.text} on {len(chosen[most])} of {n} streams"
+    most = max(chosen, key=chosen.__getitem__)
+    return most.text if len(chosen) == 1 else f"{most.text} on {chosen[most]} of {n_streams} streams"
 
 
 def _named(places: list[Place], every: Iterable[Place]) -> list[str]:

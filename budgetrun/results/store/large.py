@@ -75,6 +75,12 @@ class LargeRows(Mapping[str, Row]):
             self._texts[name] = column.fill_null("").to_pylist() if name == "run_id" else _texts(column)
         return self._texts[name]
 
+    def ids(self, status: str) -> set[str]:
+        """Return the ids of the rows of this status."""
+        statuses = self.texts("status")
+        found = {run_id for run_id, i in self._at.items() if statuses[i] == status}
+        return found.difference(self._new) | {run_id for run_id, row in self._new.items() if row["status"] == status}
+
     def whole(self) -> Iterator[Row]:
         """Yield all rows, each with all columns."""
         self._fold()

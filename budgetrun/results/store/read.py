@@ -82,9 +82,11 @@ class Results:
     runs_path: Path
     manifest: dict[str, Any]  # ``manifest.json``, unchanged
     config: Config  # the resolved config; one without datasets and algorithms where the manifest has none
-    # The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and two more: whether the config has one
-    # budget for the run's dataset (``own_budget``), and the ``gap_to_best`` of an objective. Counts that every run has
-    # are int64, other counts and numbers float64, NaN where empty.
+    # The finished runs with the columns of `COLUMNS`, ``setting`` a `Setting`, and more: the ``kind`` and ``value`` of
+    # the budget as the config asks for it; the number of the ``place``, of which all runs have the same dataset, label,
+    # budget and setting, and of the ``stream``, of which they have the same dataset, task and repetition; and the
+    # ``gap_to_best`` of an objective. Counts that every run has are int64, other counts and numbers float64, NaN where
+    # empty.
     runs: pd.DataFrame
     failed: pd.DataFrame  # the runs that did not finish, same columns
     brackets: dict[Problem, Bracket] = field(default_factory=dict)  # of the optimum of each problem
@@ -266,10 +268,14 @@ def _read_parquet(data: bytes, path: Path) -> pd.DataFrame:
         table = read_columns(data, SCHEMA.names)
     except ValueError as error:
         raise InputError(f"{path}: not readable as Parquet ({error}); {AGAIN}") from None
+    # Empty columns of a million runs, which `_typed` makes anew, would take most of the memory.
+    optional = [column.name for column in COLUMNS if column.may_be_missing and column.kind in ("count", "number")]
+    table = table.drop_columns([name for name in optional if table[name].null_count == table.num_rows > 0])
     counts = {column.name for column in COLUMNS if column.kind == "count"}
     floats = pa.schema([pa.field(f.name, pa.float64()) if f.name in counts else f for f in table.schema])
-    # Each column is freed once it is converted.
-    return _cleaned(table.cast(floats).to_pandas(split_blocks=True, self_destruct=True))
+    table = table.cast(floats)
+    # Each column is freed once it is converted, as nothing else refers to it.
+    return _cleaned(table.to_pandas(split_blocks=True, self_destruct=True))
 
 
 def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:
@@ -286,11 +292,13 @@ def _cleaned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
-    """Return the table with numbers and settings in place of their texts, and with the column ``own_budget``."""
+    """Return the table with numbers and settings in place of their texts, and with the columns that `Results` names."""
+    # One for all columns that are empty.
+    empty = pd.Series(np.nan, index=frame.index)
     values: dict[str, Any] = {
         column.name: _numbers(frame[column.name], path, column.kind == "count" and column.filled_by == "every")
         if column.name in frame
-        else np.nan
+        else empty
         for column in COLUMNS
         if column.kind in ("count", "number")
     }
@@ -301,19 +309,31 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     what = frame.groupby(keys, sort=False).ngroup()
     found = list(frame.loc[~what.duplicated(), keys].itertuples(index=False, name=None))
     settings, own = np.empty(len(found), dtype=object), np.zeros(len(found), dtype=bool)
-    first: dict[tuple[str, str, Setting], Setting] = {}
+    first: dict[tuple[str, str, Setting], int] = {}
+    numbers = np.zeros(len(found), dtype=np.int64)
     for i, (dataset, label, text) in enumerate(found):
         spec, kernel = algorithms.get(label), _swept_kernel(config, dataset)
         source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
         shown = all_printable(_json_object(text, "setting", path))
         setting = _setting(shown, kernel, *(one and _on(one, dataset) for one in (spec, source)))
         # Equal settings of a label are one object, which is quick to compare.
-        settings[i] = first.setdefault((dataset, label, setting), setting)
+        numbers[i] = first.setdefault((dataset, label, setting), i)
+        settings[i] = settings[numbers[i]] or setting
         # The config gives the algorithm one budget on this dataset, and maybe another on others.
         budgets = spec.by_dataset.get("budget") if spec else None
         own[i] = budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
     values["setting"] = pd.Series(settings[what], index=frame.index, dtype=object)
-    return frame.assign(**values, own_budget=own[what])
+    frame = frame.assign(**values)
+    budget, fraction, memory = (frame[name].notna() for name in ("budget", "budget_fraction", "learner_memory"))
+    kinds = np.array(["none", "budget", "dataset", "fraction", "memory"], dtype=object)
+    kind = np.select([memory, fraction, budget & own[what], budget], [4, 3, 2, 1], 0)
+    value = frame["learner_memory"].fillna(frame["budget_fraction"]).fillna(frame["budget"]).fillna(0.0)
+    return frame.assign(
+        kind=kinds[kind],
+        value=value,
+        place=value.groupby([numbers[what], kind, value], sort=False).ngroup(),
+        stream=frame.groupby(["dataset", "task", "repetition"]).ngroup(),
+    )
 
 
 def _numbers(text: pd.Series[Any], path: Path, is_whole: bool) -> pd.Series[Any]:

@@ -178,6 +178,13 @@ class Store:
         self._add_parts(self._rows)
         return self._rows
 
+    def ids(self, status: str) -> set[str]:
+        """Return the ids of the stored runs of this status, ``done`` or ``failed``."""
+        rows = self.rows()
+        if isinstance(rows, dict):
+            return {run_id for run_id, row in rows.items() if row["status"] == status}
+        return rows.ids(status)
+
     def whole_rows(self) -> Iterator[Row]:
         """Yield every stored run; of a large folder, this takes less memory than the values of `rows`."""
         rows = self.rows()

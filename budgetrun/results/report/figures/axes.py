@@ -14,7 +14,7 @@ from budgetrun.config.quantities import RMSE, SUPPORT_SIZE, WINDOWED_ERROR, WIND
 from budgetrun.data.generators import changes_of
 from budgetrun.results.plotting import BAND_ALPHA, NO_SPREAD, mark_changes
 from budgetrun.results.report.figures import Panel, Points, Series, alike, rounded, series_name
-from budgetrun.results.report.numbers import NO_BUDGET, PLACE, STREAM, Measured, Place, with_budgets
+from budgetrun.results.report.numbers import NO_BUDGET, STREAM, Measured, Place, places_of
 from budgetrun.results.store.optimum import ROUNDING
 from budgetrun.results.store.read import NO_SETTING, Setting, listed
 
@@ -64,7 +64,8 @@ class RoundsPanel(Panel):
                 for p in places
             }
             self.missing += [] if places else [self.results.title(label)]
-        groups = {Place.of(key): group for key, group in with_budgets(self.runs).groupby(PLACE, sort=False)}
+        numbered = places_of(self.runs)
+        groups = {numbered[number]: group for number, group in self.runs.groupby("place")}
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]
         missing = self.numbers.curves.missing(ids)
         self.problem = self.lacks(missing, len(ids), "curves over the rounds")
