@@ -6,6 +6,7 @@ in the order of their usual times, and only those that execute the changed lines
 
     python scripts/attack/mutate.py budgetrun/learners budgetrun/papers --sample 300 --seed 0
     python scripts/attack/mutate.py budgetrun/papers/solvers --survivors --thorough  # try the survivors again
+    python scripts/attack/mutate.py budgetrun/engine --survivors --compiled          # and with compiled code
 
 Outcomes are kept in tests/mutation/outcomes.csv, one line per mutant, and summed up in tests/mutation/README.md. The
 mutants that change no outcome are in tests/mutation/equivalent.yaml, with a reason each; they are not tried again.
@@ -67,6 +68,7 @@ TESTS = {
 }
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
 _MOST_BYTES = 6 * 2**30
+COMPILED = "--compiled"
 
 Key = tuple[str, str, str, str, int]
 # For each test its processor seconds; for each file and line the tests that execute it ("": import).
@@ -277,7 +279,7 @@ def is_declared(target: ast.expr) -> bool:
 
 def is_compiled(source: bytes) -> bool:
     """Return whether importing a file compiles code."""
-    return b"numba" in source or b"compiling.plain" in source
+    return b"numba" in source or b"kernels.compiling" in source
 
 
 def mutants(file: str, source: bytes) -> list[Mutant]:
@@ -368,8 +370,9 @@ def fork(folder: Path, work: Any) -> int:
 
 def run_pytest(tests: list[str], plugin: Any) -> int:
     """Run tests in this process."""
+    options = ["-m", "compiled"] if COMPILED in sys.argv else []
     no = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "cov", "randomly")]
-    return int(pytest.main(["-x", "-q", "--no-header", "--tb=line", *no, *tests], plugins=[plugin]))
+    return int(pytest.main(["-x", "-q", "--no-header", "--tb=line", *options, *no, *tests], plugins=[plugin]))
 
 
 def measure(folder: Path, tests: list[str]) -> Coverage:
@@ -549,6 +552,7 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="try again those with a recorded outcome")
     parser.add_argument("--new", action="store_true", help="try only those without a recorded outcome")
     parser.add_argument("--thorough", action="store_true", help="run all tests that execute the file, not the line")
+    parser.add_argument(COMPILED, action="store_true", help="run the tests of compiled code alone")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     files = [

@@ -337,3 +337,22 @@ def test_points(n_classes):
         rng = np.random.default_rng(seed)
         h = Harness(lambda pool: form(pool, 9, n_classes), GAUSSIAN, rng, n_classes)
         h.play(act, check)
+
+
+def test_an_example_whose_functions_lie_in_the_span_is_not_held_again():
+    x, sizes = np.ones((1, 3)), []
+
+    def act(f):
+        f.add(0, 1)
+        sizes.append(len(f.held))
+
+    pool = Pool(GAUSSIAN, np.dtype("float64"))
+    f = MulticlassProjected(pool, np.eye(3))
+    for _ in range(2):
+        pool.admit(x)
+        f.begin_block()
+        f.play(Acting(act), np.zeros(1, dtype=int), 0, Options(single=True))
+        f.end_block()
+        pool.release(np.isin(np.arange(pool.used), f.held))
+    assert sizes == [1, 1]
+    assert_close(f.score(x)[:, 0], [2.0, -2.0, 0.0], **CLOSE)

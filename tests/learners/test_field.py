@@ -255,3 +255,9 @@ def test_kernel_values_of_distances_are_exact_where_those_of_the_kernel_are_all_
         group.feed(X, y[None])
         runs.append(group.members[0].hypothesis.rounds.tolist())
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize(("budget", "columns", "sampled", "rank"), [(3, 2, 1, 1), (11, 8, 2, 1), (100, 75, 15, 10)])
+def test_sizes_of_a_sketch_are_shares_of_the_budget_rounded(budget, columns, sampled, rank):
+    learner = find("skegd")(budget=budget)
+    assert (learner.columns, learner.sampled, learner.rank) == (columns, sampled, rank)

@@ -144,3 +144,13 @@ def test_an_equal_point_has_a_kernel_value_of_1_to_8_digits_and_the_last_of_the_
         assert merging.last_equal(np.array(row), one) == found
     # Point 2 is of class 0, point 1 of class 1, which comes later; point 0 is of neither.
     assert merging.last_equal(np.ones(3), np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 2.0]])) == 1
+
+
+def test_tables_at_equal_and_at_far_points():
+    """Equal points merge without a loss; of far ones the heavier stays, and the other's weight is lost."""
+    h, lost = merging.tables()
+    m = np.linspace(0, 1, merging.GRID)
+    np.testing.assert_allclose(lost[:, -1], 0, atol=1e-15)
+    np.testing.assert_allclose(lost[:, 0], np.minimum(m, 1 - m) ** 2, atol=1e-15)
+    assert ((h[:, 0] == 0) | (h[:, 0] == 1)).all()
+    np.testing.assert_allclose(h[:, -1], m, rtol=1e-15)
