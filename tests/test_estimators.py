@@ -277,8 +277,9 @@ def test_bad_calls():
         budgetrun.Forgetron(bugdet=3)
     with pytest.raises(TypeError, match="Forgetron has no argument 'class_weight'; the rule of its paper gives every"):
         budgetrun.Forgetron(class_weight="balanced")
-    with pytest.raises(NotFittedError):
-        budgetrun.CKS().predict(X)
+    for read in (lambda model: model.predict(X), lambda model: model.n_rounds_):
+        with pytest.raises(NotFittedError):
+            read(budgetrun.CKS())
     with pytest.raises(ValueError, match=r"y must have at least two classes, got one class, \[1.0\]; in partial_fit"):
         budgetrun.CKS().fit(X, np.ones(len(y)))
     sentence = "y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"

@@ -146,7 +146,6 @@ class OfTasks(Kind):
         return None if examples is None else _joined(tasks, examples)
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
-        super().put(slots, examples)
         self._tasks[slots] = examples.rows.tasks
         self._inner.put(slots, _inner(examples))
 

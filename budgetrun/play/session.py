@@ -330,10 +330,8 @@ class Curve:
         if self._planned is not None:
             point = int(self._planned[np.searchsorted(self._planned, after, side="right")])
             return point, min(point, after + BLOCK_SIZE - after % BLOCK_SIZE)
-        decade = math.ceil(_PER_DECADE * math.log10(after + 1)) if after else 0
-        while (point := round(10 ** (decade / _PER_DECADE))) <= after:
-            decade += 1
-        point = min(point, (after // self._step + 1) * self._step)
+        spaced = round(10 ** (math.ceil(_PER_DECADE * math.log10(after + 1)) / _PER_DECADE))
+        point = min(spaced, (after // self._step + 1) * self._step)
         return point, min(point, after + PIECE)
 
     def add(self, rounds: int, mistakes: list[int], sizes: list[int], metrics: Mapping[str, list[float]]) -> None:

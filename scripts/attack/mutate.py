@@ -55,9 +55,10 @@ TESTS = {
     "config": "config runner/test_plan.py results/report",
     "data": "data hostile/test_readers.py",
     "engine": "engine learners test_estimators.py",
-    "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py play",
+    "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py test_import.py "
+    "test_river.py test_state.py fleet play",
     "fleet": "fleet",
-    "kernels": "engine learners test_multitask.py",
+    "kernels": "engine learners test_multitask.py test_estimators.py test_state.py",
     "learners": "engine learners",
     "papers": "papers config/test_claims.py config/test_config_solvers.py results/report/test_verdicts.py",
     "play": "play engine runner/test_metrics.py runner/live",

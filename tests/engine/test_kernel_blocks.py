@@ -19,12 +19,13 @@ ROWS = {
     "integers": WHOLE,
     "floats": (WHOLE + 0.5) / 7,
 }
+of_each_kernel = pytest.mark.parametrize(
+    "kernel", [Gaussian(gamma=0.1), Polynomial(degree=2, gamma=0.1)], ids=["distances", "products"]
+)
 
 
 @pytest.mark.parametrize("way", ["numpy", pytest.param("compiled", marks=pytest.mark.compiled)])
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(gamma=0.1), Polynomial(degree=2, gamma=0.1)], ids=["distances", "products"]
-)
+@of_each_kernel
 @pytest.mark.parametrize("name", ROWS)
 def test_a_tile_has_the_values_that_its_rounds_can_read(name, kernel, way, monkeypatch):
     X = ROWS[name]
@@ -44,6 +45,28 @@ def test_a_tile_has_the_values_that_its_rounds_can_read(name, kernel, way, monke
             np.testing.assert_array_equal(values[slots], expected)
             assert np.isfinite(values).all()
         pool.release(np.isin(pool.rounds[: pool.used], kept))
+
+
+@of_each_kernel
+def test_wide_sparse_rows_have_the_values_of_the_columns_they_use(kernel):
+    X, columns = WHOLE[:100] / 7, [0, 7, 4000, 8998, 8999]
+    wide = scipy.sparse.lil_array((100, 9000))
+    wide[:, columns] = X
+    pool = Pool(kernel, np.float64)
+    for rows in (slice(0, 64), slice(64, 100)):
+        pool.admit(wide.tocsr()[rows])
+        values = pool.tiles[0]
+        np.testing.assert_allclose(values, kernel.between(X[: pool.used], X[rows]), rtol=1e-12, atol=1e-12)
+    assert pool.kind.name == "sparse"
+    np.testing.assert_allclose(kernel.between(wide.tocsr(), wide.tocsr()), kernel.between(X, X), rtol=1e-12, atol=1e-12)
+
+
+def test_sparse_distances_that_would_be_rounding_errors_are_refused():
+    """The norms that decide are those of both sides."""
+    small, large = (scipy.sparse.csr_array(([size], ([0], [8999])), shape=(1, 9000)) for size in (1.0, 1e9))
+    for pair in ((small, large), (large, small)):
+        with pytest.raises(FloatingPointError, match="give them as a dense table"):
+            Gaussian(gamma=1.0).between(*pair)
 
 
 def test_features_need_no_kernel_values():

@@ -100,7 +100,7 @@ def test_export(options, tmp_path):
         fleet.export("none")
 
 
-def test_delete_gives_room_to_others():
+def test_delete_gives_room_to_others(tmp_path):
     keys, X, y = stream()
     fleet = made()
     fleet.partial_fit(keys, X, y)
@@ -116,6 +116,11 @@ def test_delete_gives_room_to_others():
     assert fleet.predict_one("key 3", X[0]) == 1
     with pytest.raises(KeyError):
         fleet.delete("none")
+    for key in list(fleet.keys):
+        fleet.delete(key)
+    fleet.save(tmp_path / "empty")
+    empty = budgetrun.load(tmp_path / "empty")
+    assert (len(empty), empty.memory_used) == (0, 0)
 
 
 def test_labellings_of_one_stream(tmp_path):
@@ -205,6 +210,16 @@ def test_what_is_refused_changes_nothing():
             made(**options)
     with pytest.raises(InputError, match=r"more than can be had here; give less"):
         made(10**15).learn_one(0, X[0], 1)
+
+
+def test_rows_play_as_they_are_stored():
+    keys, X, y = stream()
+    fleets = [made(dtype="float32") for _ in range(3)]
+    single = X.astype(np.float32)
+    for fleet, rows in zip(fleets, (X, single, np.asfortranarray(single)), strict=True):
+        fleet.partial_fit(keys, rows, y)
+    scores = [[fleet.predict_one(key, row) for key, row in zip(keys, X, strict=True)] for fleet in fleets]
+    assert scores[0] == scores[1] == scores[2]
 
 
 def test_keys_are_numbers_or_text():

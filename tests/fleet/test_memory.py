@@ -10,6 +10,7 @@ from budgetrun.fleet.memory import (
     ENTRIES,
     FEWEST,
     FLOOR,
+    NEW_ROW,
     NORM,
     SEEN,
     SHRINKING,
@@ -146,3 +147,11 @@ def test_memory_is_freed_and_used_again(policy):
             one.policy._random = np.random.default_rng(0)
         play_batch(one, learners, np.zeros(200, dtype=np.int64), X, y, out)
     assert (scores[0] == scores[1]).all()
+
+
+def test_places_of_rows_are_taken_again():
+    _, X, Y = stream(300, seed=2)
+    memory = made("oldest", 1, shares=True, entry_bytes=0, row_bytes=1)
+    play_stream(memory, X, Y, np.zeros(Y.shape))
+    # As many as are held at once, and the one that comes.
+    assert memory.counts[NEW_ROW] <= LIMIT + 1

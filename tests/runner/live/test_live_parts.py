@@ -34,10 +34,15 @@ def test_curves_stay_short_and_reach_to_the_end():
 def test_the_last_window_is_a_tenth_or_more():
     curve = Curve(2)
     assert curve.last_window() is None
+    found = {}
     for done in (100, 200, 1000):
         curve.add(done, [done // 2, done // 4], [0, 0], {})
-    length, mistakes = curve.last_window()
-    assert (length, mistakes.tolist()) == (800, [400, 200])
+        found[done] = curve.last_window()
+    assert found[100] is None
+    assert [(length, mistakes.tolist()) for length, mistakes in (found[200], found[1000])] == [
+        (100, [50, 25]),
+        (800, [400, 200]),
+    ]
 
 
 def test_the_time_left_is_that_of_the_rounds_so_far():
