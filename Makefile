@@ -15,7 +15,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test test-all test-compiled test-results coverage fuzz torture lint mypy docs data bench archive report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test test-all test-compiled test-faults test-results coverage fuzz torture lint mypy docs data bench archive report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ demo: $(READY)  ## Run the learners on generated data: a table, a figure and a p
 	$(BIN)/budgetrun sweep quickstart
 
 # There is a process for each core.
-test test-all test-compiled test-results coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-compiled test-faults test-results coverage: export OPENBLAS_NUM_THREADS := 1
 
 test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_DATA)
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -58,11 +58,14 @@ test-all: $(READY)  ## Run the tests with every parameter setting of every learn
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
 	$(BIN)/python -m pytest -n auto -m compiled
 
+test-faults: $(READY)  ## Run the tests that kill sweeps, damage files and run clusters: nothing is lost or changed
+	$(BIN)/python -m pytest -n auto --dist worksteal -m faults
+
 test-results: $(READY)  ## Compare the committed results with the code, and tables, reports and bounds with the runs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m committed
 
 coverage: $(READY)  ## Run the tests and those of results, slower than without, and show the lines that they reach; fails below 95%
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'committed or not compiled' --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'committed or faults or not compiled' --cov --cov-report=term
 
 torture: $(READY)  ## Kill sweeps and streams at N=1000 random moments each, and check that nothing is lost: two hours
 	$(BIN)/python scripts/attack/torture.py $(N)
@@ -78,6 +81,7 @@ lint: $(READY) mypy  ## Check style, formatting, types and spelling
 
 mypy: $(READY)  ## Check types
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typed.py
 
 docs: $(READY)  ## Build the site of the documentation in build/docs; once before: .venv/bin/pip install -e '.[docs]'
 	$(BIN)/python -m sphinx -qW --keep-going docs build/docs
@@ -101,6 +105,10 @@ bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs;
 # interpreter gives the same bits.
 ifeq ($(PROFILE),ci)
 reproduce-all: export BUDGETRUN_COMPILED ?= 0
+endif
+ifeq ($(PROFILE),ci)
+# Compiling takes longer than these sweeps.
+reproduce-all: export BUDGETRUN_COMPILED := 0
 endif
 reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version, AT_ONCE=2 sweeps two at a time
 	$(if $(AT_ONCE),echo $(CONFIGS) | xargs -n 6 -P $(AT_ONCE) $(SWEEP),$(SWEEP) $(CONFIGS))

@@ -18,11 +18,17 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what `make test-compiled` and `make test-results` run, unless tests are exhaustive."""
+    """Leave out what `make test-compiled`, `-faults` and `-results` run, unless tests are exhaustive.
+
+    Tests that break things run if their files are named.
+    """
     asked = config.getoption("markexpr")
+    elsewhere = ["compiled", "committed"]
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        elsewhere.append("faults")
 
     def is_elsewhere(item):
-        marks = [mark for name in ("compiled", "committed") if (mark := item.get_closest_marker(name))]
+        marks = [mark for name in elsewhere if (mark := item.get_closest_marker(name))]
         return marks and not any(mark.name in asked or mark.kwargs.get("always") for mark in marks)
 
     left_out = {item for item in items if not EXHAUSTIVE and is_elsewhere(item)}

@@ -91,6 +91,7 @@ def test_every_script_starts(command, monkeypatch, capsys):
     assert "usage" in capsys.readouterr().out.lower()
 
 
+@pytest.mark.committed
 def test_walks_reach_their_ends():
     assert walks.table(walks.recorded()) in CONTRIBUTING
     n_files, moves, calls = walks.counts(walks.take("row to update"))

@@ -115,6 +115,7 @@ def test_the_site_builds(tmp_path):
     assert (tmp_path / "site" / "results" / "index.html").is_file()
 
 
+@pytest.mark.committed
 @pytest.mark.parametrize("page", tutorial.PAGES, ids=lambda page: page.stem)
 def test_pages_show_what_their_commands_print(page, tmp_path, monkeypatch):
     if "run" not in main.commands or not hasattr(budgetrun, "load"):

@@ -4,6 +4,7 @@ import resource
 import time
 from pathlib import Path
 
+import pytest
 import yaml
 from damage import damaged
 from hypothesis import given
@@ -14,6 +15,8 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
 from budgetrun.config.problems import MOST_PROBLEMS
 from budgetrun.config.reader import list_configs, read
+
+pytestmark = pytest.mark.faults
 
 FILES = {name: own_folder("configs") / f"{name}.yaml" for name, _ in list_configs()}
 # The longest take most of the time, and hold nothing that no other has.

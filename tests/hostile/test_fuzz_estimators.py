@@ -17,6 +17,8 @@ from budgetrun.estimators import CLASSIFIERS
 from budgetrun.kernels import Linear
 from budgetrun.learners import find
 
+pytestmark = pytest.mark.faults
+
 BASE = np.random.default_rng(0).normal(size=(40, 3))
 Y = np.where(BASE[:, 0] + BASE[:, 1] ** 2 > 0.5, 1, 0)
 SIZES = [5e-324, 1e-300, 1e-160, 1e-80, 1e-10, 0.0, 1.0, 1e8, 1e30, 1e80, 1e150, 1e160, 1e200, 1e300]

@@ -23,6 +23,8 @@ from budgetrun.cli import main
 from budgetrun.data.content import is_text
 from budgetrun.data.tables.columns import MISSING
 
+pytestmark = pytest.mark.faults
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2)).round(3)
 Y = np.where(X[:, 0] * X[:, 1] > 0, "p", "q")

@@ -21,6 +21,8 @@ from budgetrun.data import dataset, formats
 from budgetrun.data.content import read_content
 from budgetrun.kernels.kinds import floats
 
+pytestmark = pytest.mark.faults
+
 FORMATS = sorted(formats.all_formats())
 COMPRESS = {suffix: compress for suffix, compress in made_files.COMPRESS.items() if suffix}
 DECOMPRESS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}

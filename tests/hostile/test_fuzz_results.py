@@ -22,6 +22,8 @@ from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.write import Store
 from budgetrun.runner.status import status
 
+pytestmark = pytest.mark.faults
+
 # No dataset of the folder exists on any machine, so that nobody looks for its files.
 ROWS = [row for row in paper_rows() if row["dataset"] == "one"]
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("\ud800\x1b[31m")

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence
 
+pytestmark = pytest.mark.faults
+
 river = pytest.importorskip("budgetrun.river")
 
 KEYS = st.sampled_from(["a", "b", "", " a", "é", "a\n", "\x1b[1m", "\ud800", "a is missing", 0, 1, -1, 2**70, True])

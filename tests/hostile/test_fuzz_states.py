@@ -23,6 +23,8 @@ from budgetrun.runner.live.request import Request
 from budgetrun.runner.live.run import STATE, run
 from budgetrun.state import load_state, save_state, using
 
+pytestmark = pytest.mark.faults
+
 X = np.random.default_rng(0).normal(size=(120, 3))
 WORDS = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
 FRAME = pd.DataFrame(X, columns=list("abc"))

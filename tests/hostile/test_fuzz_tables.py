@@ -17,6 +17,8 @@ from budgetrun.base.errors import InputError
 from budgetrun.data.tables import open_table
 from budgetrun.kernels.kinds import floats
 
+pytestmark = pytest.mark.faults
+
 N_ROWS = 24
 FRAME = pd.DataFrame(
     {

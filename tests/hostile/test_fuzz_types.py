@@ -18,6 +18,8 @@ from budgetrun.base.errors import InputError
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import MISSING
 
+pytestmark = pytest.mark.faults
+
 WORDS = st.sampled_from(["a", "b", "c", " d", "NA", "", "1", "2.5", "yes", "no", "true", "2024-05-01", "\x1b[1m", "é"])
 TEXT = WORDS | st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 WHOLE = [(pa.int8(), 7), (pa.int16(), 15), (pa.int32(), 31), (pa.int64(), 63)]

@@ -31,6 +31,8 @@ from budgetrun.data.content import Stamp, pieces, read_content
 from budgetrun.data.tables import open_table
 from budgetrun.kernels.kinds import floats
 
+pytestmark = pytest.mark.faults
+
 COMPRESS = {suffix: compress for suffix, compress in made_files.COMPRESS.items() if suffix}
 
 

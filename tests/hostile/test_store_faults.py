@@ -14,6 +14,8 @@ from budgetrun.results.store import files
 from budgetrun.results.store.files import COLUMNS
 from budgetrun.results.store.write import Store
 
+pytestmark = pytest.mark.faults
+
 CALLS = ("open", "write", "fsync", "close", "replace", "rename", "mkdir", "unlink")
 CONFIG = Config(name="n", datasets=(), algorithms=()).resolved()
 N_JOBS = 2

@@ -9,6 +9,8 @@ import pytest
 import torture
 from cases import EXHAUSTIVE
 
+pytestmark = pytest.mark.faults
+
 
 @pytest.mark.skipif(not EXHAUSTIVE, reason="tests/runner kills sweeps, too")
 def test_a_few_attacks():

@@ -19,6 +19,7 @@ from budgetrun.runner.plan import make_plan
 ANEW = "python scripts/results/record_probes.py"
 
 
+@pytest.mark.committed
 def test_behaviour_is_as_recorded_or_its_revision_was_raised(tmp_path):
     recorded = probes.recorded()
     found, problems = set(), []

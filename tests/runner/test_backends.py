@@ -18,6 +18,8 @@ from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
 from budgetrun.runner.plan import Options
 
+pytestmark = pytest.mark.faults
+
 
 def needs(package):
     return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"{package} is not installed")

@@ -15,6 +15,8 @@ from budgetrun.base.errors import InputError
 from budgetrun.runner import backends, interrupts
 from budgetrun.runner.plan import Options
 
+pytestmark = pytest.mark.faults
+
 # Sends a signal to the command while it imports a module.
 STRIKE = """
 class Strike:

@@ -7,6 +7,8 @@ from sweeping import config, copied_package, ended, outcomes, rows, start
 
 from budgetrun.learners.remove_oldest import RemoveOldest
 
+pytestmark = pytest.mark.faults
+
 LEARNER = """
 import ctypes, os
 from typing import Literal

@@ -22,6 +22,8 @@ from budgetrun.runner.plan import Options, Shard, make_plan
 from budgetrun.runner.shards import of_shard
 from budgetrun.runner.sweep import sweep
 
+pytestmark = pytest.mark.faults
+
 N = 3
 SHARDS = [f"results/small.{part}-of-{N}" for part in range(1, N + 1)]
 SAID = "; each dataset is divided by estimated time, in the same way on every machine\n"

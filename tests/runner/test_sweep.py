@@ -42,6 +42,8 @@ from budgetrun.runner.plan import Options, Plan, Run
 from budgetrun.runner.progress import Progress
 from budgetrun.runner.status import describe
 
+pytestmark = pytest.mark.faults
+
 
 def finished(folder):
     return [row for row in rows(folder) if row["status"] == "done"]

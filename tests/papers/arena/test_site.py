@@ -13,6 +13,8 @@ from sweeping import config, rows, run
 from budgetrun.papers.arena.site import Arena
 from budgetrun.results.store.read import load
 
+pytestmark = pytest.mark.faults
+
 RNG = np.random.default_rng(0)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [

@@ -18,6 +18,8 @@ from budgetrun.results.store.large import LargeRows
 from budgetrun.results.store.read import load
 from budgetrun.results.store.write import MEASURED, Store
 
+pytestmark = pytest.mark.faults
+
 N = 12
 SMALL_IS_LARGE = f"from budgetrun.results.store import files; files.LARGE = {N}; "
 
