@@ -565,6 +565,17 @@ def test_pages_have_papers_and_examples_with_real_output(name):
     assert doctest.DocTestRunner().run(tests).failed == 0
 
 
+def test_a_page_says_which_learners_have_a_parameter_or_a_paper_alone():
+    perceptron, forgetron = budgetrun.Perceptron.__doc__, budgetrun.Forgetron.__doc__
+    assert "\n    With two classes" not in perceptron
+    assert "\ntwo classes:\nDekel" in perceptron
+    assert "\nmore than two classes:\nCrammer" in perceptron
+    assert 'With variant "basic", "greedy" or "self_tuned":\n    B, the most' in forgetron
+    assert forgetron.count('\nvariant "basic":\nDekel') == 1
+    # All of its learners have the same paper.
+    assert "References\n----------\nLiao" in budgetrun.Ahpatron.__doc__
+
+
 def test_saved_classifiers(tmp_path):
     X, y = random_stream()
     frame, labels = pd.DataFrame(X, columns=["a", "b"]), np.array(["no", "yes"])[(y > 0).astype(int)]

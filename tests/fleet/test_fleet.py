@@ -84,6 +84,19 @@ def test_one_key_with_the_whole_memory_is_the_forgetron():
     assert fleet.memory_used == fleet.memory
 
 
+def test_a_key_is_created_while_all_floors_fit():
+    each = 140 + 32 + 4 * (24 + 4 * 8)
+    fleet, x = made(3 * each, floor=4), np.ones(4)
+    for key in (1, 2, 3):
+        assert fleet.room_for([8, 9], 4) == min(2, 4 - key)
+        fleet.learn_one(key, x, 1)
+    assert fleet.room_for([8], 4) == 0
+    with pytest.raises(InputError, match="beside the floors of 3 keys"):
+        fleet.learn_one(4, x, 1)
+    fleet.delete(2)
+    assert fleet.learn_one(4, x, 1) == 0
+
+
 @pytest.mark.parametrize("options", [{}, {"greedy": True}, {"kernel": "polynomial", "degree": 2, "gamma": 0.1}])
 def test_export(options, tmp_path):
     keys, X, y = stream()
