@@ -228,7 +228,8 @@ class Bits(_ByRow):
     def _counts(self, words: np.ndarray, differing: bool, some: slice) -> np.ndarray:
         operation = np.bitwise_xor if differing else np.bitwise_and
         stored = self.stored[some]
-        counts = np.zeros((len(stored), words.shape[1]), dtype=np.intp)
+        # Rows of more than 8192 features are sparse.
+        counts = np.zeros((len(stored), words.shape[1]), dtype=np.uint16)
         for own, given in zip(stored.T, words, strict=True):
             counts += np.bitwise_count(operation.outer(own, given))
         return counts

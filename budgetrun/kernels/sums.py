@@ -19,7 +19,16 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
         for start in range(0, len(slots), 128):
             terms = weights[start : start + 128, None] * tile[slots[start : start + 128]]
             terms[0] += out
-            out[:] = np.add.accumulate(terms, axis=0, out=terms)[-1]
+            out[:] = sum_of_rows(terms)
+
+
+def sum_of_rows(terms: np.ndarray) -> np.ndarray:
+    """Return the sums of the columns of a matrix, added in the order of its rows, of which there is at least one."""
+    # numpy adds one row after the other, but for a single column, or columns that are contiguous, in another order.
+    if terms.shape[1] > 1 and terms.flags.c_contiguous:
+        found: np.ndarray = np.add.reduce(terms, axis=0)
+        return found
+    return np.add.accumulate(terms, axis=0)[-1]
 
 
 @compiled_as("add_multiple")
@@ -106,7 +115,7 @@ def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int,
     """
     left, right = points[:, i : i + 1], columns[:, start:end]
     terms = np.square(left - right) if of_distance else left * right
-    return np.add.accumulate(terms, axis=0)[-1] if len(terms) else np.zeros(end - start)
+    return sum_of_rows(terms) if len(terms) else np.zeros(end - start)
 
 
 @compiled_as("evaluated")
