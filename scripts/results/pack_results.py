@@ -7,11 +7,11 @@ import argparse
 import gzip
 from pathlib import Path
 
-LARGE = 150_000
+LARGE = 50_000
 
 
 def pack(folder: Path) -> None:
-    """Replace ``runs.csv`` by ``runs.csv.gz`` if it is above 1 MB; the same runs give the same bytes."""
+    """Replace ``runs.csv`` by ``runs.csv.gz`` if it is above 50 KB; the same runs give the same bytes."""
     table = folder / "runs.csv"
     if not table.is_file() or table.stat().st_size <= LARGE:
         return
