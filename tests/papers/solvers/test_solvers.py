@@ -18,7 +18,7 @@ from budgetrun.config.problems import ValueType
 from budgetrun.data.streams import StreamInfo
 from budgetrun.kernels import Gaussian, Linear
 from budgetrun.papers.solvers import find, parameters, registry
-from budgetrun.papers.solvers.base import checkpoints, objective, too_long
+from budgetrun.papers.solvers.base import Clock, checkpoints, objective, too_long
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent as DCD
 from budgetrun.papers.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 from budgetrun.papers.solvers.pegasos import Pegasos
@@ -339,3 +339,24 @@ def test_objective_loses_no_small_terms():
     X = np.array([[1e8], *[[0.0]] * 1000])
     y = np.array([1, *[-1] * 1000])
     assert objective(X, y, np.array([1e8]), 1e-9) == 5e15 + 1e-6
+
+
+def test_a_clock_leaves_out_what_its_blocks_take(monkeypatch):
+    times = iter([1.0, 6.0, 8.0, 11.0])
+    monkeypatch.setattr("budgetrun.papers.solvers.base.time", SimpleNamespace(process_time=lambda: next(times)))
+    clock = Clock()
+    with clock:
+        assert clock.seconds == 5
+    assert clock.seconds == 8
+
+
+def test_a_solver_whose_passes_grow_with_accuracy_is_expected_to_take_longer():
+    info = SimpleNamespace(n_examples=1000, values_per_example=10)
+    seconds = kinds.find("solver").seconds
+
+    def of(name, accuracy):
+        given = {"accuracy": accuracy, "iterations": None}
+        return seconds(SimpleNamespace(name=name, parameters=given), info)
+
+    assert of("pegasos", 1e-5) == pytest.approx(10 * of("pegasos", 1e-4))
+    assert of("dcd", 1e-5) == of("dcd", 1e-4)

@@ -13,7 +13,8 @@ from fake_results import build, run
 from test_statistics import TABLE6
 
 from budgetrun.base.errors import InputError
-from budgetrun.results.compare import compare
+from budgetrun.results.compare import compare, diagram
+from budgetrun.results.report.formats import moment
 from budgetrun.results.store.read import load
 
 LABELS = ("ahpatron", "forgetron", "rbp", "perceptron")
@@ -232,3 +233,26 @@ def test_the_first_tenths_are_the_same_rounds(tmp_path):
 
     a, b = folder("a", 1000), folder("b", 2000)
     assert "number of first rounds is [1000] and [2000]" in refused(f"{a}:norma", f"{b}:norma")
+
+
+def test_a_diagram_joins_ranks_that_are_not_told_apart():
+    names, ranks = ["d", "a", "b", "c", "e"], [3.5, 1.0, 1.3, 1.6, 5.0]
+    axes = diagram(names, ranks, 0.4).axes[0]
+    bars = [line.get_xdata().tolist() for line in axes.lines if line.get_linewidth() == 3]
+    assert bars == [[1.0, 1.3], [1.3, 1.6]]
+    # Each name stands at the height of its line: the better half on the left from above, the others on the right.
+    heights = {text.get_text(): text.get_position() for text in axes.texts[1:]}
+    assert heights == {
+        "a 1.00 ": (1, -1), "b 1.30 ": (1, -2), "c 1.60 ": (1, -3), "e 5.00 ": (5, -1), "d 3.50 ": (5, -2)
+    }  # fmt: skip
+
+
+def test_times_are_those_of_their_zone():
+    assert moment("2026-11-26T08:00:00.25+00:00") == "2026-11-26 08:00:00 UTC"
+    assert moment("2026-11-26T08:00:00") == "2026-11-26 08:00:00"
+
+
+def test_control_characters_become_escapes(tmp_path):
+    rows = [run("one\x1b[1m", "rbp", 20, repetition=r) for r in range(2)]
+    results = load(build(tmp_path / "r", rows))
+    assert results.datasets == ["one\\x1b[1m"]
