@@ -62,7 +62,8 @@ TESTS = {
     "learners": "engine learners",
     # A browser takes more memory than a test may.
     "papers": "papers/solvers papers/theory papers/test_plugins.py papers/arena/test_programs.py config/test_claims.py "
-    "config/test_config_solvers.py results/report/test_verdicts.py fleet/test_fleet_runs.py runner/test_kernel_sweep.py",
+    "config/test_config_solvers.py results/report/test_verdicts.py fleet/test_fleet_runs.py "
+    "runner/test_kernel_sweep.py",
     "play": "play engine runner/test_metrics.py runner/live",
     "results": "results test_results.py base hostile/test_fuzz_results.py hostile/test_store_faults.py",
     "river.py": "test_river.py play/test_selection_river.py",
