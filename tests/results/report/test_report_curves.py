@@ -51,7 +51,7 @@ def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
     write_report(folder)
     assert list(drawing.lines) == ["rbp", "projectron", "perceptron"]
     ((xs, ys),) = drawing.lines["perceptron"]
-    assert xs[-1] == 10000
+    assert (xs[0], xs[-1]) == (24, 10000)
     assert ys == pytest.approx(np.full(len(xs), 11))
     # rbp's seeds are averaged first: no spread over repetitions, so no band of its own
     ((_, rbp),) = drawing.lines["rbp"]
