@@ -568,6 +568,8 @@ def test_pages_have_papers_and_examples_with_real_output(name):
 def test_a_page_says_which_learners_have_a_parameter_or_a_paper_alone():
     perceptron, forgetron = budgetrun.Perceptron.__doc__, budgetrun.Forgetron.__doc__
     assert "\n    With two classes" not in perceptron
+    assert "\n    With two classes only:\n    B, " not in budgetrun.Ahpatron.__doc__
+    assert " only:\n    B, the most" not in budgetrun.RBP.__doc__
     assert "\ntwo classes:\nDekel" in perceptron
     assert "\nmore than two classes:\nCrammer" in perceptron
     assert 'With variant "basic", "greedy" or "self_tuned":\n    B, the most' in forgetron
