@@ -68,9 +68,10 @@ def sweep(config: Config, options: Options, report: Callable[[Path], Any] | None
         say(f"{config.name}: {'this shard has no run' if whole.runs else 'nothing can be run without its data'}")
         return 0
     with opened(options, options.workers(config)) as workers:
-        code, store = (running := _Sweep(config, plan, options, workers)).run(), running.store
-    if report is not None and code != 130 and store.ids("done"):
-        report(store.folder)
+        running = _Sweep(config, plan, options, workers)
+        code = running.run()
+    if report is not None and code != 130 and running.store.ids("done"):
+        report(running.store.folder)
     return code
 
 
