@@ -106,10 +106,6 @@ bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs;
 ifeq ($(PROFILE),ci)
 reproduce-all: export BUDGETRUN_COMPILED ?= 0
 endif
-ifeq ($(PROFILE),ci)
-# Compiling takes longer than these sweeps.
-reproduce-all: export BUDGETRUN_COMPILED := 0
-endif
 reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version, AT_ONCE=2 sweeps two at a time
 	$(if $(AT_ONCE),echo $(CONFIGS) | xargs -n 6 -P $(AT_ONCE) $(SWEEP),$(SWEEP) $(CONFIGS))
 

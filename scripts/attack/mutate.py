@@ -72,7 +72,6 @@ TESTS = {
 }
 COLUMNS = ["file", "function", "before", "after", "occurrence", "outcome"]
 _MOST_BYTES = 6 * 2**30
-COMPILED = "--compiled"
 
 Key = tuple[str, str, str, str, int]
 # For each test its processor seconds; for each file and line the tests that execute it ("": import).
@@ -374,9 +373,8 @@ def fork(folder: Path, work: Any) -> int:
 
 def run_pytest(tests: list[str], plugin: Any) -> int:
     """Run tests in this process."""
-    options = ["-m", "compiled"] if COMPILED in sys.argv else []
     no = [f"-pno:{name}" for name in ("cacheprovider", "xdist", "cov", "randomly")]
-    return int(pytest.main(["-x", "-q", "--no-header", "--tb=line", *options, *no, *tests], plugins=[plugin]))
+    return int(pytest.main(["-x", "-q", "--no-header", "--tb=line", *no, *tests], plugins=[plugin]))
 
 
 def measure(folder: Path, tests: list[str]) -> Coverage:
@@ -405,10 +403,10 @@ def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float
     """Return the tests for a mutant, with their times.
 
     Coverage sees no compiled functions, and what runs on import may matter to any test. For these it is all tests that
-    execute the file, and all in the folder of the same name.
+    execute the file, and all in the folder of the same name. If no lines are known, all tests are.
     """
     seconds, lines = covered
-    if COMPILED in sys.argv:
+    if not lines:
         return seconds
     of_file = lines.get(mutant.file, {})
     everywhere = mutant.on_import or is_compiled((TOP / mutant.file).read_bytes())
@@ -558,7 +556,7 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="try again those with a recorded outcome")
     parser.add_argument("--new", action="store_true", help="try only those without a recorded outcome")
     parser.add_argument("--thorough", action="store_true", help="run all tests that execute the file, not the line")
-    parser.add_argument(COMPILED, action="store_true", help="run the tests of compiled code alone")
+    parser.add_argument("--compiled", action="store_true", help="run the tests of compiled code alone")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     files = [
@@ -583,6 +581,8 @@ def main() -> int:
     elif given.new:
         todo = [mutant for mutant in todo if mutant.key not in record]
     print(f"{len(every):,} mutants in {len(names)} files, {len(todo):,} to try", flush=True)
+    if given.compiled:
+        os.environ["PYTEST_ADDOPTS"] = "-m compiled"
     # Forks start with these loaded.
     for library in ("numba", "pandas", "pydantic", "scipy.sparse", "scipy.stats", "sklearn.svm"):
         with contextlib.suppress(ImportError):
@@ -590,6 +590,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutate-") as temporary:
         folders = [workspace(Path(temporary).resolve() / str(i)) for i in range(given.jobs)]
         covered = measure(folders[0], given.tests or tests_of(names))
+        if given.compiled:
+            # Coverage sees nothing of what they run.
+            covered = covered[0], {}
         print(f"{len(covered[0]):,} tests take {sum(covered[0].values()):.0f} s", flush=True)
         # Bytecode and compiled loops for the others.
         for other in folders[1:]:

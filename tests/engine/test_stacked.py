@@ -134,8 +134,7 @@ def test_balanced_weights_move_the_thresholds_alone(n_classes):
     np.testing.assert_allclose(scores[0] - scores[1], np.broadcast_to(moved, scores[0].shape[-1:]) + 0 * scores[0])
 
 
-def test_rows_near_the_span_of_others_are_not_held():
-    """As the page of the learner says, nu is 0.01: a new row's squared distance from the span."""
+def test_members_that_are_krls_have_the_settings_that_the_page_names():
     members = [part.learner for part in find("auto", task="regression")(budget=50).members(1)]
     krls = [one for one in members if type(one).__name__ == "KRLS"]
     assert [(one.budget, one.nu) for one in krls] == [(10, 0.01)] * 3
