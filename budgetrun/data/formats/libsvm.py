@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -196,8 +195,7 @@ def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
     newline = end == _NEWLINE
     indptr = np.concatenate([[0], np.cumsum(colon)[newline]])
     n_rows, n_pairs = len(indptr) - 1, int(indptr[-1])
-    numbers = _numbers(content.replace(b":", b" "), n_rows + 2 * n_pairs)
-    if numbers is None:
+    if (numbers := _numbers(content, (ends - starts)[~empty])) is None:
         return None
     at_label = np.arange(n_rows) + 2 * indptr[:-1]
     labels = numbers[at_label]
@@ -211,16 +209,19 @@ def _parse(content: bytes, first_index: int, last_index: int) -> Parsed | None:
     return Parsed(labels, indptr[1:], indices.astype(np.int32), pairs[:, 1])
 
 
-def _numbers(content: bytes, n_numbers: int) -> NDArray[np.float64] | None:
-    """Return blank-separated numbers, correctly rounded; None if they are not exactly ``n_numbers`` finite ones."""
-    with warnings.catch_warnings():
-        # For text that is not a number, newer numpy raises a ValueError, older numpy gives a DeprecationWarning.
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            numbers = np.fromstring(content, sep=" ")
-        except (ValueError, DeprecationWarning):
-            return None
-    return numbers if len(numbers) == n_numbers and np.isfinite(numbers).all() else None
+def _numbers(content: bytes, lengths: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Return the numbers of tokens, correctly rounded; None if one is not a finite number."""
+    import pyarrow as pa
+
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    text = content.translate(None, b": \t\n")
+    tokens = pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(text))
+    try:
+        numbers = tokens.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def _line_fault(line: str, first_index: int, last_index: int) -> str | None:
