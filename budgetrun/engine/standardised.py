@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ class Standardised:
         rows = (X.reshape(-1), _NONE, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
         columns = self.stored, self.mean, self.squares, self.one, self.bits
         with np.errstate(over="ignore", invalid="ignore"):
-            compiling.call(_scale, *rows, self.n_rows, *columns, self._most, dense, learn)
+            given = *rows, self.n_rows, *columns, self._most, dense, learn
+            compiling.call(_scale, *given, interpreted=_scale_by_row)
         if not (np.isfinite(rows[0]).all() and np.isfinite(self.squares).all()):
             raise FloatingPointError("the values are too large for their squares; scale the examples")
         self.n_rows += n if learn else 0
@@ -126,4 +128,31 @@ def _scale(
                 mean[j] += distance / (n + 1)
                 squares[j] += distance * (x - mean[j])
         if learn:
+            n_rows += 1
+
+
+def _scale_by_row(values: np.ndarray, places: np.ndarray, starts: np.ndarray, n_rows: int, *columns: Any) -> None:
+    """Do what `_scale` does, a whole row at a time, and without ``learn`` all rows at once."""
+    stored, mean, squares, one, bits, most, dense, learn = columns
+    for first, end in pairwise(starts.tolist() if learn else (0, len(values))):
+        row = values[first:end] if learn or not dense else values.reshape(-1, len(mean))
+        j, x = slice(None) if dense else places[first:end], row.copy()
+        n, centre, spread = stored[j], mean[j], squares[j]
+        if learn:
+            one[j] = np.where(one[j] == 0, x, one[j])
+            bits[0] = bits[0] and (n_rows >= DECIDED or ((x == 0) | (x == one[j])).all())
+        if bits[0]:
+            z = np.divide(x, one[j], out=np.asarray(x != 0, dtype=np.float64), where=one[j] != 0)
+        else:
+            few = n < n_rows
+            if few.any():
+                spread = np.where(few, spread + centre * centre * (n * (n_rows - n) / n_rows), spread)
+                centre = np.where(few, centre * (n / n_rows), centre)
+            z = np.divide(x - centre if dense else x, np.sqrt(spread / n_rows), out=np.zeros(x.shape), where=spread > 0)
+        row[...] = np.minimum(np.maximum(z, -most), most)
+        if learn:
+            distance = x - mean[j]
+            mean[j] += distance / (n + 1)
+            squares[j] += distance * (x - mean[j])
+            stored[j] = n + 1
             n_rows += 1

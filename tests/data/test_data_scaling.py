@@ -12,6 +12,7 @@ from faults import message
 
 from budgetrun.base.errors import OutOfRangeError
 from budgetrun.data.scaling import Means, Running, scale_in_place
+from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import compiling
 
 WHERE = "dataset 'd'"
@@ -167,12 +168,35 @@ def test_results_are_the_same_bits_for_any_chunks(X):
         assert all(np.array_equal(value, vars(other)[name]) for name, value in vars(one).items())
 
 
+# Rows that are numbers, bits, bits until row 60, and bits of two numbers; the last two are of columns that came later.
+BITS = (DENSE != 0) * np.array([1.0, 2.0, -1.0, 1e-3, 5.0])
+UNTIL = np.where(np.arange(120)[:, None] < 60, BITS, DENSE)
+
+
+def states_and_rows(scaler, X, later):
+    """Return the bits of rows and state after three parts: learned, not learned, learned."""
+    if later:
+        scaler.n_rows = 7
+    scaled = [scaler.scaled(part, learn).data for part, learn in ((X[:70], True), (X[20:90], False), (X[70:], True))]
+    return [np.asarray(value).tobytes() for value in (*scaled, *vars(scaler).values())]
+
+
+@pytest.mark.parametrize("later", [False, True])
+@pytest.mark.parametrize("X", [DENSE, BITS, UNTIL, 2 * BITS - 1])
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+@pytest.mark.parametrize("of", [Running, Standardised])
+def test_whole_rows_and_single_values_have_the_same_bits(of, form, X, later, monkeypatch):
+    expected = states_and_rows(of(5), form(X), later)
+    monkeypatch.setattr(compiling, "call", lambda loop, *arguments, **_: loop(*arguments))
+    assert states_and_rows(of(5), form(X), later) == expected
+
+
 @pytest.mark.compiled
 @BOTH
 def test_compiled_or_not_the_bits_are_the_same(X, monkeypatch):
     with compiling.first():
         expected = plain(Running(5).scaled(X)).tobytes()
-    monkeypatch.setattr(compiling, "call", lambda loop, *arguments: loop(*arguments))
+    monkeypatch.setattr(compiling, "on", lambda: False)
     assert plain(Running(5).scaled(X)).tobytes() == expected
 
 

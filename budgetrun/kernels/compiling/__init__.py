@@ -88,10 +88,13 @@ def _is_as_written(cls: Any, *rule: Any) -> bool:
     return all(home is None or home.__module__ == f.__module__ for home, f in zip(homes, rule, strict=True))
 
 
-def call(source: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function, or what it was compiled to, if that is ready; the results are the same bits."""
+def call(source: Callable[..., Any], *arguments: Any, interpreted: Callable[..., Any] | None = None) -> Any:
+    """Call what a function was compiled to, if that is ready, or the function; the results are the same bits.
+
+    ``interpreted`` stands in for a function whose loops are too slow for the interpreter.
+    """
     found = ready(source, *map(kind_of, arguments)) if on() else None
-    return source(*arguments) if found is None else found(*map(prepared, arguments))
+    return (interpreted or source)(*arguments) if found is None else found(*map(prepared, arguments))
 
 
 def loop(name: str, *arguments: Any) -> Callable[[], Any] | None:
