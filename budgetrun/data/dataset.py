@@ -115,13 +115,23 @@ def canonical(X: csr_array) -> csr_array:
     return X
 
 
+# The datasets read last, the newest at the end, for the jobs and configs that follow. Together they take up to this
+# memory; a larger one is kept alone.
+KEPT_BYTES = 150e6
+_kept: dict[tuple[str, tuple[str, ...], tuple[Stamp, ...]], Dataset] = {}
+
+
 def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> Dataset:
     """Return some parts of a card's dataset, one after the other, from files found or downloaded.
 
     All content is compared with the card: with its checksums, or where they are not known with its counts.
     """
     stamps = tuple(Stamp.of(path) for path in files.locate(card, parts, data_dir, download))
-    return _load_card(card.name, parts, stamps)
+    key = card.name, parts, stamps
+    dataset = _kept[key] = _kept.pop(key) if key in _kept else _load_card(*key)
+    while len(_kept) > 1 and sum(kept.data_bytes for kept in _kept.values()) > KEPT_BYTES:
+        del _kept[next(iter(_kept))]
+    return dataset
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,6 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
     return _load_own(Stamp.of(path), own or Own(), None if like is None else Stamp.of(like))
 
 
-@lru_cache(maxsize=2)
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
     card = card_named(name)
     where = " and ".join(shown_path(stamp.path) for stamp in stamps)

@@ -17,6 +17,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.config import kinds
 from budgetrun.config.schema import Config, DatasetSpec, RunSpec
 from budgetrun.data import StreamInfo
+from budgetrun.data.dataset import KEPT_BYTES
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_needed
@@ -72,8 +73,9 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
     runs = [played for run in runs for played in run.played]
     T, bytes_each = info.n_examples, BYTES.get(info.kind, 8) + (0 if info.nnz_per_row is None else 4)
     stream = (T + info.n_test) * (info.values_per_example * bytes_each + 16)
-    # All the data as read, of which a stream may take a part.
-    base = _BASE + _TABLE * any(reader.startswith("table ") for reader in info.readers) + max(info.data_bytes, stream)
+    # All the data as read, of which a stream may take a part, and the datasets read before.
+    data = max(info.data_bytes, stream) + KEPT_BYTES
+    base = _BASE + _TABLE * any(reader.startswith("table ") for reader in info.readers) + data
     if name := runs[0].spec.kind:
         return base + max(*(kinds.find(name).memory(run.spec, info) for run in runs), info.content_bytes)
     pool = min(T, sum(_stored(run.spec, info, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
