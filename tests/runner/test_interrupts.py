@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import pytest
 from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for, workers
 
 from budgetrun.base.errors import InputError
-from budgetrun.runner import backends, interrupts
+from budgetrun.runner import api, backends, interrupts
 from budgetrun.runner.plan import Options
 
 pytestmark = pytest.mark.faults
@@ -183,3 +184,22 @@ def test_a_signal_ends_a_forked_process_at_once():
             os._exit(0 if all(signal.getsignal(number) == signal.SIG_DFL for number in interrupts.SIGNALS) else 1)
         assert os.waitpid(process, 0)[1] == 0
         assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+
+
+def test_an_interrupt_that_was_lost_is_raised_again(monkeypatch):
+    sent = []
+    monkeypatch.setattr(
+        threading, "Timer", lambda seconds, function, given: SimpleNamespace(start=lambda: sent.append(given))
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(interrupts, "_raised", time.monotonic())
+        assert interrupts.raised()
+        interrupts.resend(SimpleNamespace(exc_type=KeyboardInterrupt))
+        assert not interrupts.raised()
+    assert sent == [[os.getpid(), signal.SIGTERM]]
+
+
+def test_sweeps_from_python_are_interrupted(tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "run_sweep", lambda *_: 130)
+    with pytest.raises(KeyboardInterrupt):
+        api.sweep(config(tmp_path), results=tmp_path)

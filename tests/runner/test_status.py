@@ -14,6 +14,7 @@ from budgetrun.engine import run as play
 from budgetrun.learners import find
 from budgetrun.play.session import prefix_of
 from budgetrun.results.store.write import Store
+from budgetrun.runner import status as saying
 from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.provenance import recorded_streams, summary
 from budgetrun.runner.status import status
@@ -28,6 +29,16 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("no network", offline=True))
     monkeypatch.delenv(files.ENVIRONMENT, raising=False)
+
+
+def test_the_memory_of_a_dry_run_is_that_of_its_largest_job(tmp_path, monkeypatch):
+    sizes = iter([1e9, 3e9, 2e9, 1e9])
+    monkeypatch.setattr(saying, "job_bytes", lambda *_: next(sizes))
+    loaded = config_module.load(config(tmp_path, repetitions=3, algorithms=[{"name": "perceptron"}]))
+    text = saying.describe(loaded, Options(tmp_path / "results", jobs=2))
+    assert next(sizes) == 1e9
+    assert "on one core, 3.0 GB per worker" in text
+    assert text.endswith("with --jobs 2, at most 6.0 GB")
 
 
 @pytest.mark.committed

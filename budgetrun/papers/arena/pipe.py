@@ -1,5 +1,7 @@
 """Programs in any language: a line in, a line out."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import subprocess
@@ -41,7 +43,7 @@ class Command(ProgramLearner):
         if not command.split():
             raise ValueError("command must name a program")
 
-    def begin(self) -> "Model":
+    def begin(self) -> Model:
         return Model(self.command)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from matplotlib.image import imread
 
 from budgetrun import Fleet
 from budgetrun.base.errors import InputError
@@ -48,6 +49,8 @@ def test_each_key_learns_alone_and_errs_less(capsys):
     page = Path("results/s-by/report.html").read_text(encoding="utf-8")
     assert "&lt;c0&gt;" in page
     assert "<c0>" not in page
+    height, width, _ = imread("results/s-by/held.png").shape
+    assert width / height == pytest.approx(11 / 4.2, rel=0.01)
 
 
 @pytest.mark.parametrize(
