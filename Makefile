@@ -56,7 +56,7 @@ test-all: $(READY)  ## Run the tests with every parameter setting of every learn
 	$(BIN)/python scripts/attack/try_numba.py
 
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
-	$(BIN)/python -m pytest -n auto -m compiled
+	$(BIN)/python -m pytest -n auto -m 'compiled and not committed'
 
 test-faults: $(READY)  ## Run the tests that kill sweeps, damage files and run clusters: nothing is lost or changed
 	$(BIN)/python -m pytest -n auto --dist worksteal -m faults

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ from budgetrun.kernels.arithmetic import TILE, scaled
 
 # The largest error of a kernel value that is accepted from products by a library.
 _COARSEST = 1e-10
+# Examples in a block of kernel values with all stored ones.
+_TOGETHER = 16 * TILE
 
 
 class Formula(Protocol):
@@ -127,11 +130,14 @@ class Kind(ABC):
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
         n, b = self.scaled.shape[1], len(examples.squares)
         values = np.empty((n, b))
-        for start in range(0, b, TILE):
-            chunk = Encoded(*(part[start : start + TILE] for part in examples))
-            out = np.empty((1, n, len(chunk.squares)))
-            self.fill(kernel, chunk, out)
-            values[:, start : start + TILE] = out[0]
+        # The bits of a library's products may depend on how many there are.
+        together = TILE if kernel.products == "blas" else _TOGETHER
+        for start, end in pairwise([*range(0, b - b % TILE, together), b - b % TILE, b]):
+            width = min(TILE, end - start)
+            if width:
+                out = np.empty(((end - start) // width, n, width))
+                self.fill(kernel, Encoded(*(part[start:end] for part in examples)), out)
+                values[:, start:end] = out.transpose(1, 0, 2).reshape(n, end - start)
         return values
 
     def between(self, kernel: Formula, B: Rows) -> np.ndarray:

@@ -6,7 +6,7 @@ in the order of their usual times, and only those that execute the changed lines
 
     python scripts/attack/mutate.py budgetrun/learners budgetrun/papers --sample 300 --seed 0
     python scripts/attack/mutate.py budgetrun/papers/solvers --survivors --thorough  # try the survivors again
-    python scripts/attack/mutate.py budgetrun/engine --survivors --compiled          # and with compiled code
+    python scripts/attack/mutate.py budgetrun/engine --survivors --mark compiled     # with tests left out of `make test`
 
 Outcomes are kept in tests/mutation/outcomes.csv, one line per mutant, and summed up in tests/mutation/README.md. The
 mutants that change no outcome are in tests/mutation/equivalent.yaml, with a reason each; they are not tried again.
@@ -556,7 +556,7 @@ def main() -> int:
     parser.add_argument("--recorded", action="store_true", help="try again those with a recorded outcome")
     parser.add_argument("--new", action="store_true", help="try only those without a recorded outcome")
     parser.add_argument("--thorough", action="store_true", help="run all tests that execute the file, not the line")
-    parser.add_argument("--compiled", action="store_true", help="run the tests of compiled code alone")
+    parser.add_argument("--mark", choices=["compiled", "committed"], help="run the tests of this mark alone")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     files = [
@@ -581,8 +581,8 @@ def main() -> int:
     elif given.new:
         todo = [mutant for mutant in todo if mutant.key not in record]
     print(f"{len(every):,} mutants in {len(names)} files, {len(todo):,} to try", flush=True)
-    if given.compiled:
-        os.environ["PYTEST_ADDOPTS"] = "-m compiled"
+    if given.mark:
+        os.environ["PYTEST_ADDOPTS"] = f"-m {given.mark}"
     # Forks start with these loaded.
     for library in ("numba", "pandas", "pydantic", "scipy.sparse", "scipy.stats", "sklearn.svm"):
         with contextlib.suppress(ImportError):
@@ -590,7 +590,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutate-") as temporary:
         folders = [workspace(Path(temporary).resolve() / str(i)) for i in range(given.jobs)]
         covered = measure(folders[0], given.tests or tests_of(names))
-        if given.compiled:
+        if given.mark == "compiled":
             # Coverage sees nothing of what they run.
             covered = covered[0], {}
         print(f"{len(covered[0]):,} tests take {sum(covered[0].values()):.0f} s", flush=True)

@@ -234,8 +234,8 @@ def some(name, runs, spec, kept):
     return list({run.run_id: run for run in chosen}.values())
 
 
-# Even their shortest runs have many updates.
-LONG = ("forgetron_fig5",)
+# Even their shortest runs have many updates, or many learners.
+LONG = ("forgetron_fig5", "shared_memory_digits", "shared_memory_widths")
 
 
 @pytest.mark.committed
