@@ -15,7 +15,7 @@ RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock demo test test-all test-compiled test-faults test-results coverage fuzz torture lint mypy docs data bench archive report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
+.PHONY: help setup lock demo test test-all test-more test-compiled test-faults test-results coverage fuzz torture lint mypy docs data bench archive report bounds reproduce-all clean $(addprefix reproduce-,$(CONFIGS))
 
 help:  ## Show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ demo: $(READY)  ## Run the learners on generated data: a table, a figure and a p
 	$(BIN)/budgetrun sweep quickstart
 
 # There is a process for each core.
-test test-all test-compiled test-faults test-results coverage: export OPENBLAS_NUM_THREADS := 1
+test test-all test-more test-compiled test-faults test-results coverage: export OPENBLAS_NUM_THREADS := 1
 
 test: $(READY)  ## Run the tests in parallel (tests on real data need BUDGETRUN_DATA)
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -55,11 +55,14 @@ test-all: $(READY)  ## Run the tests with every parameter setting of every learn
 	BUDGETRUN_EXHAUSTIVE=1 $(BIN)/python -m pytest -n auto --dist worksteal
 	$(BIN)/python scripts/attack/try_numba.py
 
+test-more: $(READY)  ## Run what `make test` leaves out: test-compiled, test-faults and test-results
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'compiled or faults or committed'
+
 test-compiled: $(READY)  ## Run the tests of compiled code: a learner of each form has the bits of the interpreter (test-all: every learner)
 	$(BIN)/python -m pytest -n auto -m 'compiled and not committed'
 
 test-faults: $(READY)  ## Run the tests that kill sweeps, damage files and run clusters: nothing is lost or changed
-	$(BIN)/python -m pytest -n auto --dist worksteal -m faults
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'faults and not compiled'
 
 test-results: $(READY)  ## Compare the committed results with the code, and tables, reports and bounds with the runs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m committed
