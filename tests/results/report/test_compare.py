@@ -240,6 +240,10 @@ def test_a_diagram_joins_ranks_that_are_not_told_apart():
     axes = diagram(names, ranks, 0.4).axes[0]
     bars = [line.get_xdata().tolist() for line in axes.lines if line.get_linewidth() == 3]
     assert bars == [[1.0, 1.3], [1.3, 1.6]]
+    limits = [
+        diagram(names[:n], ranks[:n], distance).axes[0].get_xlim() for n, distance in ((5, 0.4), (2, 0.4), (2, 4.5))
+    ]
+    assert limits == [(1, 5), (1, 4), (1, 5.5)]
     # Each name stands at the height of its line: the better half on the left from above, the others on the right.
     heights = {text.get_text(): text.get_position() for text in axes.texts[1:]}
     assert heights == {

@@ -230,6 +230,7 @@ def test_a_difference_is_tested_over_the_streams():
     t = gains.mean() / (gains.std(ddof=1) / np.sqrt(len(gains)))
     number = Evidence(RESULTS).number(spec.model_copy(update={"paired_with": "pomdr"}), {}, {}, "x")
     assert number.value == pytest.approx(2 * scipy.stats.t.sf(abs(t), len(gains) - 1))
+    assert number.text == f"{number.value:.2g}" == "0.16"
     shown = Evidence(RESULTS).number(spec.model_copy(update={"digits": 3}), {}, {}, "x").text
     assert shown == f"{100 * np.mean(list(errors['ahpatron'].values())):.3g}%"
     with pytest.raises(InputError, match="no two different runs on several streams to compare"):

@@ -119,6 +119,8 @@ def test_a_finished_run_replaces_a_failed_one_and_never_the_other_way(store):
     store.save("b", [row(1), row(2, "failed")])
     for one in (store, again(store)):
         assert {r["status"] for r in one.rows().values()} == {"done"}
+    store.write_table()
+    assert {r["status"] for r in without_parts(store).rows().values()} == {"done"}
 
 
 def test_a_torn_line_of_a_part_is_an_unfinished_run(store):
