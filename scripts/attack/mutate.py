@@ -6,7 +6,7 @@ in the order of their usual times, and only those that execute the changed lines
 
     python scripts/attack/mutate.py budgetrun/learners budgetrun/papers --sample 300 --seed 0
     python scripts/attack/mutate.py budgetrun/papers/solvers --survivors --thorough  # try the survivors again
-    python scripts/attack/mutate.py budgetrun/engine --survivors --mark compiled     # with tests left out of `make test`
+    python scripts/attack/mutate.py budgetrun/engine --survivors --mark compiled  # with tests of compiled code
 
 Outcomes are kept in tests/mutation/outcomes.csv, one line per mutant, and summed up in tests/mutation/README.md. The
 mutants that change no outcome are in tests/mutation/equivalent.yaml, with a reason each; they are not tried again.
