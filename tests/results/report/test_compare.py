@@ -84,6 +84,7 @@ def test_statistics_over_data_sets_are_those_of_demsar(tmp_path):
     found = compare([f"{folder}:{name}" for name in names])
     (overall,) = found.overall
     assert found.contenders == names
+    assert list(found.grids()[0].columns)[1:5] == ["compared", "streams", "c4.5", "mean"]
     assert overall.ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
     assert (overall.friedman.chi2, overall.friedman.f) == pytest.approx((9.28, 3.69), abs=5e-3)
     assert overall.friedman.distance == pytest.approx(1.25, abs=5e-3)
@@ -107,7 +108,9 @@ def test_labels_with_settings_are_chosen_on_the_first_tenth(tmp_path):
         {"name": "norma", "label": "norma", "parameters": {"eta": [0.1, 0.5]}},
     ]
     folder = with_data(build(tmp_path / "r", rows, algorithms=algorithms))
-    (one,) = compare([f"{folder}:rbp", f"{folder}:norma"]).differences
+    found = compare([f"{folder}:rbp", f"{folder}:norma"])
+    (one,), names = found.differences, found.contenders
+    assert list(found.grids()[0].columns)[1:4] == ["streams", *names]
     assert one.mean == pytest.approx(100 * (1900 - 150) / 9000)
     assert one.first == pytest.approx(np.mean([100 * (2000 + 100 * r - 200) / 9000 for r in range(3)]))
 

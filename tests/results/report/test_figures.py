@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import test_report_curves as curves
 import test_report_solvers as solvers
+from fake_results import build, run
 
 from budgetrun.base.files import checkout
 from budgetrun.results.report import figures
@@ -35,8 +36,23 @@ OF_ROUNDS = [
 ]
 
 
+BUDGETS = {"name": "j", "title": "Budgets", "dataset": "one", "x": "budget", "lines": ["norma", "rbp", "perceptron"]}
+OF_BUDGETS = [BUDGETS, BUDGETS | {"name": "k", "lines": ["rbp", "perceptron", "pegasos"]}]
+
+
+def rows_of_budgets():
+    """Two seeds at the smaller budget; settings, whose looks come last; and two learners without a budget."""
+    rows = [run("one", "rbp", 20 + s, seed=s, budget=50) for s in (0, 1)] + [run("one", "rbp", 15, budget=100)]
+    rows += [run("one", "norma", 18 - eta, budget=b, setting={"eta": eta}) for eta in (1, 2) for b in (50, 100)]
+    return [*rows, run("one", "perceptron", 8), run("one", "pegasos", 9)]
+
+
 def made(name, folder):
     """Return a results folder."""
+    if name == "budgets":
+        algorithms = [{"name": label, "label": label} for label in ("rbp", "perceptron", "pegasos")]
+        algorithms.append({"name": "norma", "label": "norma", "parameters": {"eta": [1, 2]}})
+        return build(folder / "r", rows_of_budgets(), report={"figures": OF_BUDGETS}, algorithms=algorithms)
     if name == "seconds":
         solvers.write_traces(made := solvers.made(folder / "r"), solvers.solved_rows())
         return made
@@ -63,7 +79,7 @@ def text(drawn):
 
 
 @pytest.mark.parametrize(
-    "name", ["rounds", "seconds", *(pytest.param(n, marks=pytest.mark.committed) for n in COMMITTED)]
+    "name", ["rounds", "seconds", "budgets", *(pytest.param(n, marks=pytest.mark.committed) for n in COMMITTED)]
 )
 def test_figures_show_what_they_showed(name, tmp_path, monkeypatch):
     found = {}
