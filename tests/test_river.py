@@ -149,6 +149,24 @@ def test_the_numbers_of_the_estimator(name):
     assert [model.predict_one(x) for x in dicts(X)] == estimator.predict(X).tolist()
 
 
+def test_balanced_classes_are_those_of_the_estimator(tmp_path):
+    X, y = stream(T=300)
+    y &= X[:, 1] > 0.5
+    models = [classifiers.AutoClassifier(budget=20, class_weight=weight) for weight in (None, "balanced")]
+    plain, balanced = (learned(model, dicts(X[:200]), y[:200]) for model in models)
+    balanced.save(tmp_path / "model")
+    balanced = learned(classifiers.load(tmp_path / "model"), dicts(X[200:]), y[200:])
+    estimator = ESTIMATORS["AutoClassifier"](budget=20, class_weight="balanced").partial_fit(
+        X[:1], y[:1], classes=[False, True]
+    )
+    for row, label in zip(X[1:], y[1:], strict=True):
+        estimator.learn_one(row, label)
+    found = [balanced.predict_one(x) for x in dicts(X)]
+    assert found == estimator.predict(X).tolist()
+    # The rarer class is predicted more often.
+    assert sum(found) > sum(map(plain.predict_one, dicts(X))) > 0
+
+
 @pytest.fixture(scope="module")
 def loops():
     """The states after single examples, by name."""
