@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -212,6 +213,11 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
     return False
 
 
+def _has_parts(place: Path) -> bool:
+    """Return whether a folder holds Parquet files; that of results has a folder ``parts`` of its own."""
+    return os.path.isdir(place) and any(name.suffix in (".parquet", ".pq") for name in place.rglob("*"))
+
+
 def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
     profiles = {}
     for name, caps in (data or {}).items():
@@ -297,12 +303,14 @@ class DatasetReader:
                 self.checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
         for key in ("path", "test_path"):
             typed = values.get(key)
-            # Standard input, of a stream that was played; a sweep cannot read it again.
-            if typed is not None and str(typed) != "-":
-                # Unlike Path.expanduser and Path.is_file, these raise nothing if there is no such user or place.
+            # Streams that were played from standard input or a URL; a sweep cannot read them again.
+            if typed is not None and re.match(r"\w{2,}:/", str(typed)):
+                values[f"typed_{key}"] = data[key]
+            elif typed is not None and str(typed) != "-":
+                # Unlike those of Path, these raise nothing if there is no such user or place.
                 own = Path(os.path.expanduser(typed))
                 places = list(dict.fromkeys([self.checker.folder / own, own]))
-                found = [place for place in places if os.path.isfile(place)]
+                found = [place for place in places if os.path.isfile(place) or _has_parts(place)]
                 if found:
                     values.update({key: found[0], f"typed_{key}": typed})
                 else:

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError, listed
-from budgetrun.base.files import is_file
 from budgetrun.base.problem import problem_of
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, formats
 from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
-from budgetrun.data.content import File, Held, Origin, Stamp, hashed, read_content, shown_path
+from budgetrun.data.content import Held, Origin, Stamp, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
-from budgetrun.data.tables import format_of, reader_of
+from budgetrun.data.tables import format_of, is_table, is_url, origin_of, reader_of, stamp_of
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
@@ -149,11 +148,13 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
     """
     if str(path) == "-":
         raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
-    if not is_file(path):
+    if is_url(str(path)):
+        raise InputError(f"{where}: {key}: URLs are read by budgetrun run; download the file, and give its path")
+    if not is_table(path):
         raise InputError(
             f"{where}: {key}: no file {shown_path(path)}; give a path from the config's folder, or an absolute one"
         )
-    return _load_own(Stamp.of(path), own or Own(), None if like is None else Stamp.of(like))
+    return _load_own(stamp_of(path), own or Own(), None if like is None else stamp_of(like))
 
 
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
@@ -193,7 +194,7 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
 def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     path = stamp.path
     other = None if like is None else _load_own(like, own, None)
-    origin: Origin = File(path)
+    origin: Origin = origin_of(path)
     name = format_of(origin)
     reader = None if name == "libsvm" else reader_of(name)
     n_bytes = 0

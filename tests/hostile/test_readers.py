@@ -243,7 +243,7 @@ def test_things_that_are_no_files_are_refused_and_never_waited_for(tmp_path):
             "fifo.csv": "not a regular file; copy the data into a file first",
             "device.csv": "not a regular file; copy the data into a file first",
             "socket.csv": "cannot be read: ",
-            "folder.csv": "path: no file",
+            "folder.csv": "folder.csv: a folder; it may hold Parquet files, and this one has none; give",
             "loop.csv": "path: no file",
             "x" * 5000: "path: no file",
             "null\0.csv": "path: no file",

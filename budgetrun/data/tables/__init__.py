@@ -112,12 +112,10 @@ def _file(source: Any, name: str | None) -> Reader:
         origin = Pipe(source, name or "the data")
     elif str(source) == "-":
         origin = Pipe(sys.stdin.buffer, name or "standard input")
-    elif re.match(r"\w+://", str(source)):
+    elif is_url(str(source)):
         origin = File(_fetched(str(source)), name or str(source))
-    elif os.path.isdir(source):  # false for names that no file can have
-        return Parquet(Parts(parts_of(Path(source)), name or shown_path(Path(source))))
-    elif is_file(Path(source)):
-        origin = File(Path(source), name)
+    elif is_table(Path(source)):
+        origin = origin_of(Path(source), name)
     else:
         raise InputError(f"{printable(str(source))}: no such file")
     kind = format_of(origin)
@@ -145,7 +143,28 @@ def _fetched(url: str) -> Path:
         raise InputError(f"{printable(url)}: cannot be read ({told}); download the file first") from error
 
 
-def parts_of(folder: Path) -> list[Path]:
+def is_url(source: str) -> bool:
+    """Return whether a source is a URL; one in the form of a path has lost a slash."""
+    return re.match(r"\w{2,}:/", source) is not None
+
+
+def is_table(path: Path) -> bool:
+    """Return whether there is a file or a folder, whose files are parts of one table."""
+    return os.path.isdir(path) or is_file(path)  # false for names that no file can have
+
+
+def origin_of(path: Path, name: str | None = None) -> File | Parts:
+    """Return the bytes of a file, or of the parts in a folder."""
+    return Parts(_parts_of(path), name or shown_path(path)) if path.is_dir() else File(path, name)
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Return the stamp of a file, or of all parts in a folder."""
+    files = _parts_of(path) if path.is_dir() else [path]
+    return Stamp(path, path.name, tuple(number for file in files for number in Stamp.of(file).state))
+
+
+def _parts_of(folder: Path) -> list[Path]:
     """Return the Parquet files of a folder in the order of their names; those that begin with . or _ do not count."""
     paths = [path for path in sorted(folder.rglob("*")) if path.name[0] not in "._" and is_file(path)]
     others = [path for path in paths if path.suffix not in (".parquet", ".pq")]
@@ -226,6 +245,8 @@ def reader_of(kind: str) -> Callable[[Any], Reader] | None:
 
 def format_of(origin: Origin) -> str:
     """Return the format of a source: a key of `READERS`, or a module of `budgetrun.data.formats`."""
+    if isinstance(origin, Parts):
+        return "parquet"
     path = bare_name(origin.path.name) if isinstance(origin, File) else ""
     suffix = Path(path).suffix.lower()
     head = origin.head(1 << 16)

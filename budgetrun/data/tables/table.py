@@ -17,6 +17,7 @@ from budgetrun.base import limits
 from budgetrun.base.errors import InputError, counted
 from budgetrun.data.cards import Label
 from budgetrun.data.content import is_text
+from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import (
     NUMBERS,
@@ -40,6 +41,8 @@ from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
+# Values from which on the first chunk is large enough, however few its rows are.
+_MOST_AT_FIRST = 4_000_000
 T = TypeVar("T")
 
 
@@ -257,14 +260,16 @@ class Table:
             values = [*found.values, ""]
             yield from (values[code] for code in found.codes.tolist())
 
-    def chunks(self, n_rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
+    def chunks(self, n_rows: int = CHUNK_ROWS, at_first: int = 1) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
+
+        The first chunk has ``at_first`` rows or more, if the source has.
 
         An InputError names the place of the first fault of the source.
         """
         if refused := self.refused():
             raise InputError(refused[0])
-        return self._chunks(n_rows)
+        return _begun(self._chunks(n_rows), at_first, self.where)
 
     def _chunks(self, n_rows: int) -> Generator[Chunk]:
         self.skipped = self.zeroed = first_row = 0
@@ -439,6 +444,19 @@ class Table:
             "NUL": f"a NUL character in {column}",
             "label": f"an unknown label in {column}",
         }[kind]
+
+
+def _begun(chunks: Iterator[Chunk], at_first: int, where: str) -> Iterator[Chunk]:
+    """Put the first chunks together until they have ``at_first`` rows, or very many values."""
+    first: list[Chunk] = []
+    for chunk in chunks:
+        first.append(chunk)
+        if sum(one.X.shape[0] for one in first) >= at_first or sum(one.X.size for one in first) > _MOST_AT_FIRST:
+            break
+    if first:
+        whole = joined([(one.X, one.y) for one in first], where)
+        yield Chunk(whole.X, whole.y, first[0].first_row)
+    yield from chunks
 
 
 def _located(fault: Fault, piece: Piece) -> str:

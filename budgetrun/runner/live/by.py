@@ -76,7 +76,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         raise InputError(f"{folder}: exists; take another --name, or move it aside with --force")
     keys = open_table(request.source, label=request.label, missing=request.missing).texts(by)
     table = open_table(request.source, label=request.label, missing=request.missing, index=[by])
-    chunks = table.chunks()
+    chunks = table.chunks(at_first=FIRST)
     first = next(chunks)
     chosen, said = choices(replace(request, quick=True), table, first.X[:FIRST])
     if chosen.task != BINARY.name:

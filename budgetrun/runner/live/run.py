@@ -20,11 +20,10 @@ from budgetrun.base.errors import CONTROL, InputError, clipped, counted, one_lin
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
-from budgetrun.data import StreamInfo
+from budgetrun.data import StreamInfo, tables
 from budgetrun.data.cards import combined_sha256
-from budgetrun.data.content import Stamp
 from budgetrun.data.streams import permutation_of
-from budgetrun.data.tables import open_table, parts_of
+from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
 from budgetrun.play.selection import Selection, registry
@@ -224,8 +223,7 @@ def asked_of(request: Request) -> dict[str, Any]:
 def stamp_of(request: Request) -> list[int]:
     if request.from_pipe or not os.path.exists(request.source):
         return []
-    path = Path(request.source)
-    return [number for one in (parts_of(path) if path.is_dir() else [path]) for number in Stamp.of(one).state]
+    return list(tables.stamp_of(Path(request.source)).state)
 
 
 def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
@@ -293,7 +291,9 @@ def _specs(config: Config, table: Table, median_gamma: float | None) -> tuple[li
 
 def _ordered(table: Table, request: Request) -> Iterator[Chunk]:
     """Return the examples of a table with their codes, in the order of the rounds."""
-    chunks = ((chunk.X, _codes(chunk.y, table)) for chunk in table.chunks())
+    # A pipe may be slow: its rows are played as they come.
+    at_first = 1 if request.from_pipe else FIRST
+    chunks = ((chunk.X, _codes(chunk.y, table)) for chunk in table.chunks(at_first=at_first))
     if request.shuffle is None:
         return chunks
     if not table.again:

@@ -270,10 +270,10 @@ def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
 
     real = Table.chunks
 
-    def chunks(self, *given):
+    def chunks(self, *args, **given):
         # The classes are known by now.
         Path("s.csv").write_text(Path("s.csv").read_text().replace("yes", "aye"))
-        return real(self, *given)
+        return real(self, *args, **given)
 
     monkeypatch.setattr(Table, "chunks", chunks)
     with pytest.raises(InputError, match=r"s.csv: the file changed while it was read"):
