@@ -59,13 +59,16 @@ def made(name, folder):
     return curves.plain(folder, OF_ROUNDS) if name == "rounds" else TOP / "results" / name
 
 
+LOOKS = "color", "linestyle", "linewidth", "alpha", "marker", "markevery", "zorder"
+
+
 def rounded(values):
     return [float(f"{value:.6g}") for value in np.ravel(np.asarray(values, dtype=float))]
 
 
 def line(drawn):
     x, y = (np.asarray(values, dtype=float) for values in drawn.get_data())
-    looks = [drawn.get_color(), drawn.get_linestyle(), drawn.get_marker(), drawn.get_linewidth(), drawn.get_zorder()]
+    looks = [getattr(drawn, f"get_{name}")() for name in LOOKS]
     return [drawn.get_label(), *map(str, looks), len(x), *rounded([*x[:2], *x[-1:], *y[:2], *y[-1:], np.nansum(y)])]
 
 
@@ -93,7 +96,7 @@ def test_figures_show_what_they_showed(name, tmp_path, monkeypatch):
             "lines": [line(each) for each in axes.get_lines()],
             "shades": [shade(each) for each in axes.collections],
             "texts": [text(each) for each in axes.texts],
-            "legend": [each.get_text() for legend in figure.legends for each in legend.get_texts()],
+            "legend": [[one._ncols, *(each.get_text() for each in one.get_texts())] for one in figure.legends],
         }
 
     monkeypatch.setattr(figures, "save", keep)

@@ -267,13 +267,17 @@ def test_with_several_datasets_the_number_is_beside_the_dataset(tmp_path):
     assert [row.full_label for row in table.blocks[0].rows] == ["own (B 1)", "other (B 1)"]
 
 
-def test_a_single_stream_shows_the_spread_over_the_seeds(report):
+def test_a_single_stream_shows_the_spread_over_the_seeds(report, tmp_path):
     (table,) = report.tables
     text = (report.results.folder / "tables" / "online_error.md").read_text()
     cell = table.blocks[0].rows[-1].cells[2]
     assert cell.measured.n_seeds == 4
     assert f"{cell.measured.mean:.2f} ± {cell.measured.sd_over_seeds:.2f}" in text
     assert "with a single stream, it is over its seeds." in table.notes[0]
+    for n, told in ((1, "a single stream has none."), (2, "it is over its seeds.")):
+        rows = [run("one", "rbp", 20 + seed, seed=seed) for seed in range(n)]
+        folder = build(tmp_path / str(n), rows, report={"tables": [{"name": "t", "caption": "A table."}]})
+        assert Report(folder).tables[0].notes[0].endswith(told)
     page = (report.results.folder / "report.html").read_text()
     assert "Shaded: one standard deviation over the 4 seeds of RBP" in page
 

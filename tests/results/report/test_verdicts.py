@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 from click.testing import CliRunner
@@ -203,6 +204,15 @@ CASES += [("gap < 5e-5", "    some: dataset\n", "confirmed"), ("gap < 1e-9 or 0 
 @pytest.mark.parametrize(("holds", "more", "verdict"), CASES)
 def test_verdicts_follow_from_the_cases(tmp_path, holds, more, verdict):
     assert judged_by(tmp_path, verdict, holds, more).judged[0].verdict == verdict
+
+
+def test_as_many_mistakes_as_the_bound_keep_it():
+    numbers = {"mistakes": [9.0, 10.0, 11.0], "bound": 10.0, "n_examples": 100, "lower": np.nan, "ratio": 1.0}
+    frame = pd.DataFrame({"theorem": "T", "dataset": "d", "label": "a", "applies": "yes", **numbers})
+    evidence = Evidence(RESULTS)
+    evidence._bounds = lambda _: frame
+    specs = [NumberSpec(results="r", theorem="T", statistic=name) for name in ("violated", "held")]
+    assert [evidence.number(spec, {}, {}, "x").value for spec in specs] == [1, 2]
 
 
 def test_theorems_are_counted_apart(tmp_path):
