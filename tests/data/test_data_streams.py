@@ -10,7 +10,7 @@ from faults import message
 
 from budgetrun.base.errors import DataMissingError
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import open_stream, stream_info
+from budgetrun.data import generators, open_stream, stream_info
 from budgetrun.data.formats import csv, idx
 from budgetrun.data.generators import GENERATORS
 from budgetrun.data.streams import StreamInfo, inspect, task_signs
@@ -203,6 +203,20 @@ def test_info_of_an_own_file(own, tmp_path):
     assert told == "dataset 'own': no task '01|23'; tasks are named like '-'"
 
 
+def test_settings_that_do_not_go_together_are_found_without_playing(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("a,1\nb,2\nc,3\n")
+    assert inspect(spec("own", path=path, task="multiclass")).problems == []
+    (told,) = inspect(spec("own", path=path, positive=9)).problems
+    assert "positive: no example is labelled 9" in told
+
+
+def test_the_memory_of_data_is_that_of_rows_labels_and_order(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("".join(f"{i % 2},{i / 3},{i / 7}\n" for i in range(10)))
+    assert stream_info(spec("own", path=path)).data_bytes == 10 * (2 * 8 + 72)
+
+
 @pytest.mark.parametrize(("n", "more"), [(20, ""), (21, ", and 1 more")])
 def test_twenty_classes_are_named(tmp_path, n, more):
     path = tmp_path / "own.csv"
@@ -260,7 +274,8 @@ def options(**given):
     ("rotating_gaussians", options(deviation=0), "options.deviation: must be a number >= 1e-06, got 0"),
     ("rotating_gaussians", options(n_examples=3), "options.n_examples: must be even, half for each label, got 3"),
     ("unit_vectors", options(n_examples=1), "options.n_examples: must be an integer >= 2, got 1"),
-    ("unit_vectors", options(n_examples=True), "options.n_examples: must be an integer >= 2, got True"),
+    ("noisy_gaussians", options(n_per_class=True), "options.n_per_class: must be an integer >= 1, got True"),
+    ("noisy_gaussians", options(n_per_class="5"), "options.n_per_class: must be an integer >= 1, got '5'"),
     ("own", SPLITS | {"balanced": True}, f"'balanced' goes {BINARY}"),
     ("own", {"positive": 3}, "positive: no example is labelled 3; the labels are: 1 2"),
     ("a9a", {"test": ("train",)}, f"test: part 'train' {LEARNED}"),
@@ -302,13 +317,16 @@ def test_the_friedman_function():
     assert y[7] == pytest.approx(10 * np.sin(np.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4])
 
 
-def test_the_mackey_glass_series_solves_its_equation():
+def test_the_mackey_glass_series_solves_its_equation(monkeypatch):
     """Windows overlap, the series stays in its known range, and smaller steps give the same at first."""
     X, y = GENERATORS["mackey_glass"].draw(np.random.default_rng(3), 400, 17, 7, 1, 0.0)
     np.testing.assert_array_equal(X[1:, -1], y[:-1])
     np.testing.assert_array_equal(X[1:, :-1], X[:-1, 1:])
     assert 0.2 < y.min() < 0.6
     assert 1.2 < y.max() < 1.5
+    monkeypatch.setattr(generators, "_TRANSIENT", 0)
+    whole, _ = GENERATORS["mackey_glass"].draw(np.random.default_rng(3), 900, 17, 7, 1, 0.0)
+    assert whole[500:].tobytes() == X.tobytes()
     series = np.concatenate([X[0], y])
     # The integral of the right-hand side over a unit of time, by Simpson's rule on the samples, is the change.
     t = np.arange(40, 380)

@@ -114,7 +114,8 @@ LIBSVM_SHAPE = "a line is 'label index:value ...'"
 def test_libsvm_takes_the_number_of_features_from_the_card_and_windows_line_ends():
     X, _ = parse_libsvm(b"\xef\xbb\xbf1 1:1 2:0\r\n0 2:1\r\n", "f", 9)
     assert (X.shape, X.nnz, X.indices.dtype, X.indptr.dtype) == ((2, 9), 2, np.int32, np.int32)
-    assert message(parse_libsvm, b"1 5:1\n", "f", 4) == "f:1: feature 5: indices go up to 4"
+    for line, rows in ((1, b"1 5:1\n"), (2, b"1 1:1\n1 1:1 5:1\n")):
+        assert message(parse_libsvm, rows, "f", 4) == f"f:{line}: feature 5: indices go up to 4"
 
 
 def test_libsvm_of_labels_alone_has_one_feature():

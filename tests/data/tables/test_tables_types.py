@@ -446,3 +446,12 @@ def test_what_is_not_supported_is_said(tmp_path, name, content, told):
     assert told in message(open_table, tmp_path / name)
     if content and name == "a":
         assert "format not supported" in message(open_table, io.BytesIO(content))
+
+
+@pytest.mark.parametrize(("learned", "told"), [({"n_features": 4}, "4"), ({"columns": []}, "a table of columns")])
+def test_vectors_of_another_form_than_was_learned(learned, told):
+    encoding = {"classes": ["0", "1"], **learned}
+    assert (
+        message(open_table, (np.zeros((2, 3)), [0, 1]), encoding=encoding)
+        == f"the data: 3 features; {told} were learned"
+    )
