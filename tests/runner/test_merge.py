@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+from types import SimpleNamespace
 
 import pytest
 import sweeping
@@ -19,7 +20,7 @@ from budgetrun.results.store.write import Store
 from budgetrun.runner import merge as merging
 from budgetrun.runner import verbs
 from budgetrun.runner.plan import Options, Shard, make_plan
-from budgetrun.runner.shards import of_shard
+from budgetrun.runner.shards import _divided, of_shard
 from budgetrun.runner.sweep import sweep
 
 pytestmark = pytest.mark.faults
@@ -99,6 +100,18 @@ def test_shards_divide_each_dataset_alike_wherever_they_are_planned(tmp_path, n)
     alone = make_plan(loaded, only=["other"])
     for part, runs in enumerate(divided, 1):
         assert of_shard(alone, Shard(part, n)).runs == [run for run in runs if run.dataset == "other"]
+
+
+@pytest.mark.parametrize("cost", [1e-4, 1e4])
+def test_streams_are_divided_only_where_that_is_needed(cost):
+    spec = object()
+    streams = [[SimpleNamespace(spec=spec, stream=stream) for _ in range(6)] for stream in range(4)]
+    for n, several in ((2, False), (4, False), (3, True)):
+        parts = _divided(streams, {id(spec): cost}, n)
+        assert sum(map(len, parts)) == 24
+        assert max(map(len, parts)) <= 1.1 * 24 / n
+        shared = sum(len({run.stream for run in part}) for part in parts)
+        assert (shared > 4) == several
 
 
 def test_streams_stay_whole_where_that_is_even(tmp_path):
