@@ -37,10 +37,13 @@ def fresh(monkeypatch, tmp_path):
         monkeypatch.setattr(background, name, value)
     for cached in caches:
         cached.cache_clear()
+    before = psutil.Process().children()
     yield tmp_path / "cache"
-    for child in helpers():
-        child.kill()
-        child.wait()
+    # Also those that have just been started, and have no command yet.
+    for child in psutil.Process().children():
+        if child not in before:
+            child.kill()
+            child.wait()
     monkeypatch.undo()
     for cached in caches:
         cached.cache_clear()
