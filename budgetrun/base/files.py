@@ -6,6 +6,7 @@ Every file that is written appears whole or not at all, a failure is one sentenc
 import errno
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -15,6 +16,7 @@ from typing import BinaryIO, TextIO
 from budgetrun.base.errors import CannotWriteError
 
 PACKAGE = Path(__file__).resolve().parents[1]
+PARQUET = ".parquet", ".pq"
 # Failures of writing that the user can resolve.
 CANNOT_WRITE = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOENT}
@@ -54,6 +56,11 @@ def source_digest(*rooms: str) -> str:
         for path in sorted(PACKAGE.joinpath(room).rglob("*.py")):
             found.update(f"{path.relative_to(PACKAGE).as_posix()}\n".encode() + path.read_bytes())
     return found.hexdigest()[:16]
+
+
+def is_url(source: str) -> bool:
+    """Return whether a source is a URL; one in the form of a path has lost a slash."""
+    return re.match(r"\w{2,}:/", source) is not None
 
 
 def is_file(path: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import own_folder
+from budgetrun.base.files import PARQUET, is_url, own_folder
 from budgetrun.base.problem import BINARY, Problem, problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, selections, title_of
@@ -215,7 +214,7 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
 
 def _has_parts(place: Path) -> bool:
     """Return whether a folder holds Parquet files; that of results has a folder ``parts`` of its own."""
-    return os.path.isdir(place) and any(name.suffix in (".parquet", ".pq") for name in place.rglob("*"))
+    return os.path.isdir(place) and any(name.suffix in PARQUET for name in place.rglob("*"))
 
 
 def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
@@ -304,7 +303,7 @@ class DatasetReader:
         for key in ("path", "test_path"):
             typed = values.get(key)
             # Streams that were played from standard input or a URL; a sweep cannot read them again.
-            if typed is not None and re.match(r"\w{2,}:/", str(typed)):
+            if typed is not None and is_url(str(typed)):
                 values[f"typed_{key}"] = data[key]
             elif typed is not None and str(typed) != "-":
                 # Unlike those of Path, these raise nothing if there is no such user or place.

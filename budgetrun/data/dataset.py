@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError, listed
+from budgetrun.base.files import is_url
 from budgetrun.base.problem import problem_of
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import files, formats
@@ -21,7 +22,7 @@ from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Held, Origin, Stamp, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
-from budgetrun.data.tables import format_of, is_table, is_url, origin_of, reader_of, stamp_of
+from budgetrun.data.tables import format_of, is_table, origin_of, reader_of, stamp_of
 from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table

@@ -26,6 +26,8 @@ from budgetrun.results.store.read import load
 
 TOP = Path(__file__).resolve().parents[2]
 RESULTS = TOP / "results"
+# `make demo` writes its results, which are not committed.
+DEMO = "quickstart"
 CLAIMS = TOP / "configs" / "claims"
 
 
@@ -214,6 +216,7 @@ def _committed() -> dict[str, Config]:
     return {
         path.parent.name: configs.load(TOP / "configs" / f"{path.parent.name}.yaml")
         for path in sorted(RESULTS.glob("*/manifest.json"))
+        if path.parent.name != DEMO
     }
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from generated_pages import PARTS, all_rules, all_solvers
+from generated_pages import DEMO, PARTS, all_rules, all_solvers
 from generated_pages import declared as said
 
 from benchmarks.pages import markdown_table
@@ -380,12 +380,12 @@ def _drift() -> str:
 
 def _configs() -> str:
     rows = []
-    for path in sorted((TOP / "configs").glob("*.yaml"), key=lambda path: (path.stem != "quickstart", path)):
+    for path in sorted((TOP / "configs").glob("*.yaml"), key=lambda path: (path.stem != DEMO, path)):
         config = configs.load(path)
         place = re.search(r"((Figure|Table)s? [\d.]+.*)$", config.source)
         what = f"{place[1]}: " if place else ""
         description = re.split(r"(?<=[^.])\. ", config.description)[0].rstrip(".")
-        if (RESULTS / path.stem).is_dir():
+        if path.stem != DEMO and (RESULTS / path.stem).is_dir():
             results = _evidence.results(path.stem)
             n_runs, seconds = len(results.runs), results.runs["seconds"].sum()
             time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

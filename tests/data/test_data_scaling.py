@@ -168,7 +168,7 @@ def test_results_are_the_same_bits_for_any_chunks(X):
         assert all(np.array_equal(value, vars(other)[name]) for name, value in vars(one).items())
 
 
-# Rows that are numbers, bits, bits until row 60, and bits of two numbers; the last two are of columns that came later.
+# Rows that are numbers, bits, bits until row 60, and bits of two numbers.
 BITS = (DENSE != 0) * np.array([1.0, 2.0, -1.0, 1e-3, 5.0])
 UNTIL = np.where(np.arange(120)[:, None] < 60, BITS, DENSE)
 

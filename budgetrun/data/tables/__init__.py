@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.errors import InputError, printable
-from budgetrun.base.files import is_file
+from budgetrun.base.files import PARQUET, is_file, is_url
 from budgetrun.data import formats
 from budgetrun.data.cards import Label
 from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, shown_path
@@ -24,7 +24,7 @@ from budgetrun.kernels.kinds import floats
 
 __all__ = ["Chunk", "Scan", "Table", "open_table"]
 SUFFIXES = {
-    ".parquet": "parquet", ".pq": "parquet", ".feather": "ipc", ".arrow": "ipc",
+    **dict.fromkeys(PARQUET, "parquet"), ".feather": "ipc", ".arrow": "ipc",
     ".ipc": "ipc", ".arrows": "ipc", ".jsonl": "jsonl", ".ndjson": "jsonl", ".npy": "npy", ".xlsx": "excel",
 }  # fmt: skip
 # First bytes of formats.
@@ -143,11 +143,6 @@ def _fetched(url: str) -> Path:
         raise InputError(f"{printable(url)}: cannot be read ({told}); download the file first") from error
 
 
-def is_url(source: str) -> bool:
-    """Return whether a source is a URL; one in the form of a path has lost a slash."""
-    return re.match(r"\w{2,}:/", source) is not None
-
-
 def is_table(path: Path) -> bool:
     """Return whether there is a file or a folder, whose files are parts of one table."""
     return os.path.isdir(path) or is_file(path)  # false for names that no file can have
@@ -167,7 +162,7 @@ def stamp_of(path: Path) -> Stamp:
 def _parts_of(folder: Path) -> list[Path]:
     """Return the Parquet files of a folder in the order of their names; those that begin with . or _ do not count."""
     paths = [path for path in sorted(folder.rglob("*")) if path.name[0] not in "._" and is_file(path)]
-    others = [path for path in paths if path.suffix not in (".parquet", ".pq")]
+    others = [path for path in paths if path.suffix not in PARQUET]
     if not paths or others:
         what = f"not {shown_path(others[0])}" if others else "and this one has none"
         raise InputError(f"{shown_path(folder)}: a folder; it may hold Parquet files, {what}; give the path of a file")
