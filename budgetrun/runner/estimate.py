@@ -7,7 +7,7 @@ name.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,12 +40,21 @@ VALUE_SECONDS = {
     "floats": (1.5e-9, 5e-11),
     "sparse": (3e-8, 4e-10),
 }
-# Guesses of the Perceptron's mistakes as a share of the rounds: for time, and for memory, where an underestimate is
-# worse than an overestimate.
-_ERRORS, _MOST_ERRORS = 0.12, 0.3
-# Guesses of the support size as a share of the rounds, of learners that also act on margins and of those that project;
-# and the largest guess for the latter.
-_MARGIN_ERRORS, _PROJECTED, _MOST_PROJECTED = 0.4, 0.1, 6000
+
+
+class _Guess(NamedTuple):
+    """Support sizes without a budget as shares of the rounds."""
+
+    mistakes: float
+    margins: float
+    projected: float
+
+
+# Of learners that act on mistakes, of those that also act on margins, and of those that project: for time; for the
+# memory of each, where tables that grow with the square count most; and for the examples that all hold together, where
+# an underestimate is worse than an overestimate. The largest guess for those that project.
+_TIME, _EACH, _TOGETHER = _Guess(0.12, 0.4, 0.1), _Guess(0.12, 0.4, 0.3), _Guess(0.3, 0.4, 0.3)
+_MOST_PROJECTED = 6000
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
 # The memory of a worker apart from runs, in bytes: the interpreter, its libraries, small objects; that of compiling in
@@ -78,7 +87,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
     base = _BASE + _TABLE * any(reader.startswith("table ") for reader in info.readers) + data
     if name := runs[0].spec.kind:
         return base + max(*(kinds.find(name).memory(run.spec, info) for run in runs), info.content_bytes)
-    pool = min(T, sum(_stored(run.spec, info, _MOST_ERRORS) for run in runs)) + BLOCK_SIZE
+    pool = min(T, sum(_stored(run.spec, info, _TOGETHER) for run in runs)) + BLOCK_SIZE
     kind, d = info.held_as, info.n_features
     in_pool = {"bits": d / 8 + 8, "integers": 2 * d + 2, "floats": 8 * d, "sparse": 24 * info.values_per_example}[kind]
     rows = 1.5 * pool * (in_pool + 32)
@@ -88,7 +97,7 @@ def job_bytes(runs: Sequence[Run], info: StreamInfo, dtype: str = "float64") -> 
     hypotheses = 0.0
     for run in runs:
         rule, form = _started(run.spec, info.n_classes)
-        held = _held(run.spec, info, _ERRORS)
+        held = _held(run.spec, info, _EACH)
         hypotheses += form.memory(held, BLOCK_SIZE) + bytes_needed(rule, form, held) - form.bytes_needed(held)
     return base + _COMPILED * compiling.on() + max(stream + rows + block + hypotheses, info.content_bytes)
 
@@ -107,14 +116,14 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
     if name := runs[0].spec.kind:
         return sum(kinds.find(name).seconds(run.spec, info) for run in runs)
     T, kind = info.n_examples, info.held_as
-    pool = 0.6 * min(T, sum(_stored(run.spec, info, _ERRORS) for run in runs))
+    pool = 0.6 * min(T, sum(_stored(run.spec, info, _TIME) for run in runs))
     once, per_number = VALUE_SECONDS[kind]
     numbers = info.values_per_example if kind == "sparse" else info.n_features
     seconds = (T + info.n_test) * pool * (once + per_number * numbers)
     for run in runs:
-        held, (rule, form) = _held(run.spec, info, _ERRORS), _started(run.spec, info.n_classes)
+        held, (rule, form) = _held(run.spec, info, _TIME), _started(run.spec, info.n_classes)
         scores = T * held * math.prod(problem_of(run.spec.task).scores_each(info.n_classes))
-        acts = T if rule.margin == math.inf else _ERRORS * T
+        acts = T if rule.margin == math.inf else _TIME.mistakes * T
         seconds += form.solving(held) * T / PRODUCTS + scores / GATHERS
         seconds += acts * (form.upkeep / UPDATES + rule.calls / CALLS)
     return seconds
@@ -122,7 +131,9 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
 
 def compile_seconds(runs: Iterable[Run]) -> float:
     """Return about how many seconds it takes to compile the learners of these runs; 0 if that is done or off."""
-    learners = {algorithm_of(run.spec) for run in runs if not run.spec.kind} if compiling.begins() else set()
+    if not compiling.begins():
+        return 0.0
+    learners = {algorithm_of(played.spec) for run in runs for played in run.played if not played.spec.kind}
     n = sum(learner.compiled and learner.form.compiled for learner in learners)
     return _COMPILES_LOOPS + _COMPILES_LEARNER * n if n else 0.0
 
@@ -142,22 +153,22 @@ def _started(spec: RunSpec, n_classes: int) -> tuple[Learner, Hypothesis]:
     return _STARTED[key]
 
 
-def _held(spec: RunSpec, info: StreamInfo, errors: float) -> int:
-    """Return the budget, or a guess of the support size: of the Perceptron, ``errors`` as a share of the rounds."""
+def _held(spec: RunSpec, info: StreamInfo, guess: _Guess) -> int:
+    """Return the budget, or a guess of the support size."""
     n_rounds = info.n_examples
     if spec.budget is not None:
         return min(spec.budget, n_rounds)
     if spec.budget_fraction is not None:
-        return int(errors * n_rounds * spec.budget_fraction) + 1
+        return int(guess.mistakes * n_rounds * spec.budget_fraction) + 1
     rule, form = _started(spec, info.n_classes)
     if rule.holds is not None:
         return int(rule.holds * n_rounds) + 1
     if form.solving(1):
-        return min(int(_PROJECTED * n_rounds), _MOST_PROJECTED) + 1
+        return min(int(guess.projected * n_rounds), _MOST_PROJECTED) + 1
     if "features" in spec.parameters:
         # Frequencies and features take the place of examples.
         return 3 * int(spec.parameters["features"])
-    return int(max(errors, _MARGIN_ERRORS if _acts_on_margins(type(rule)) else 0.0) * n_rounds) + 1
+    return int((guess.margins if _acts_on_margins(type(rule)) else guess.mistakes) * n_rounds) + 1
 
 
 def _acts_on_margins(learner: type[Learner]) -> bool:
@@ -166,8 +177,8 @@ def _acts_on_margins(learner: type[Learner]) -> bool:
     return bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes
 
 
-def _stored(spec: RunSpec, info: StreamInfo, errors: float) -> int:
+def _stored(spec: RunSpec, info: StreamInfo, guess: _Guess) -> int:
     """Return how many different examples a run may hold: those of one learner, or of one per class."""
     # Without a budget, the guess for one learner is used for all of them together.
     per_class = spec.budget is not None and issubclass(algorithm_of(spec), OneVsRest)
-    return _held(spec, info, errors) * (info.n_classes if per_class else 1)
+    return _held(spec, info, guess) * (info.n_classes if per_class else 1)

@@ -62,6 +62,10 @@ class Outside(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return np.array([self._program.score(x) for x in _dense(X)])
 
+    def memory(self, size: int, block: int) -> float:
+        # A package of others and a model of some megabytes, as measured; a forest of many trees takes several times it.
+        return super().memory(size, block) + 100e6
+
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return float(self._program.size())
 

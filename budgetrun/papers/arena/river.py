@@ -29,7 +29,7 @@ class River(ProgramLearner):
     title = "river"
     draws = True
     packages = ("river",)
-    calls = 100
+    calls = 900
 
     def __init__(self, *, model: str = "linear_model.LogisticRegression", seed: Seed = 0) -> None:
         self.model, self.seed = model, seed

@@ -31,7 +31,7 @@ class ScikitLearn(ProgramLearner):
     name = "scikit_learn"
     title = "scikit-learn"
     draws = True
-    calls = 500
+    calls = 1300
 
     def __init__(
         self, *, model: str = "linear_model.SGDClassifier", components: Count | None = None, seed: Seed = 0
