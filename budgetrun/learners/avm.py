@@ -114,7 +114,7 @@ class CellAVM(SphereAVM):
         if distances[nearest] <= self.square:
             return nearest
         # A cell lies in the ball around its corners.
-        near = np.flatnonzero(distances <= 2 * f.support_set.shape[1] * self.square)
+        near = np.flatnonzero(distances <= 2 * f.n_features * self.square)
         near = near[f.largest_differences(near) <= (1 + _ROUNDING) * math.sqrt(self.square)]
         return int(near[first_smallest(distances[near], _ROUNDING * distances[near])]) if len(near) else -1
 

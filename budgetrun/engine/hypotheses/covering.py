@@ -57,6 +57,10 @@ class Covering(Expansion):
         self._shared: Distances = pool.shared.setdefault("distances", Distances())
         self._distances = np.zeros((1, 0, 0))
 
+    @property
+    def n_features(self) -> int:
+        return self._pool.n_features
+
     def distances(self) -> np.ndarray:
         """Return ||x_i - x_t||^2 between the support examples and x_t of the current round, shape (size,)."""
         return taken(self._distances[self._tile][:, self._round - self.tile_start], self.slots)
@@ -64,10 +68,11 @@ class Covering(Expansion):
     @interpreted
     def largest_differences(self, chosen: np.ndarray) -> np.ndarray:
         """Return the largest |x_ij - x_tj| over the coordinates j, for some of the support examples."""
-        examples = self._pool.examples(self.slots[chosen])
-        current = self._pool.examples(np.full(len(chosen), self._block_slots[self._round]))
-        largest = abs(examples - current).max(axis=1)
-        found: np.ndarray = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
+        examples, current = map(self._pool.examples, (self.slots[chosen], self._block_slots[[self._round]]))
+        if isinstance(examples, np.ndarray):
+            found: np.ndarray = abs(examples - current).max(axis=1)
+        else:
+            found = abs(examples - current[np.zeros(len(chosen), dtype=int)]).max(axis=1).toarray().ravel()
         return found
 
     def begin_block(self) -> None:
