@@ -551,11 +551,16 @@ def _shared_measured() -> str:
     """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     from scipy.stats import t
 
-    policies = ["oldest", "least damage", "sum bound", "square root", "harmless"]
+    policies = ["oldest", "least damage", "sum bound", "square root", "harmless", "best fixed split"]
+    splits = pd.read_csv(RESULTS / "shared_memory" / "splits.csv")
+    splits["label"] = "best fixed split"
     rows = []
     for folder in ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys"):
         results = _evidence.results(folder)
-        runs = results.runs.assign(bytes=[setting.text.rpartition("=")[2] for setting in results.runs["setting"]])
+        runs = results.runs.assign(
+            bytes=[float(setting.text.rpartition("=")[2]) for setting in results.runs["setting"]]
+        )
+        runs = pd.concat([runs, splits[splits["dataset"].isin(runs["dataset"])]])
         for (dataset, size), own in runs.groupby(["dataset", "bytes"], sort=False):
             mistakes = own.pivot(index="repetition", columns="label", values="mistakes")
             cells = [f"{100 * own.loc[own['label'] == 'equal split', 'online_error'].mean():.2f}"]
@@ -567,7 +572,7 @@ def _shared_measured() -> str:
                 half = t.ppf(0.975, len(change) - 1) * change.std() / math.sqrt(len(change))
                 cells.append(f"{change.mean():+.1f} ± {half:.1f}")
             at = [one.label for one in results.config.datasets].index(dataset)
-            rows.append((folder, at, float(size), [results.title(dataset), f"{float(size):,.0f}", *cells]))
+            rows.append((folder, at, size, [results.title(dataset), f"{size:,.0f}", *cells]))
     rows.sort(key=lambda row: row[:3])
     header = ["learners", "bytes", "equal split, error %", *(f"{label}, mistakes %" for label in policies)]
     return markdown_table(header, [cells for *_, cells in rows])

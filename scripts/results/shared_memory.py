@@ -2,9 +2,11 @@
 
 These are a table, checks.csv, and two figures. With --sweeps, draw the figures of the sweeps shared_memory_digits,
 shared_memory_fleet and shared_memory_keys instead, which need their curves/ for who holds how much over time. With
---keys M, write rows of keys.csv: the bounds on a fleet of M keys with floors of 83, for some policies.
+--keys M, write rows of keys.csv: the bounds on a fleet of M keys with floors of 83, for some policies. With --splits,
+write splits.csv: the mistakes of the best fixed split in hindsight, on the streams of 100 and 1,000 keys.
 
-Usage: python scripts/results/shared_memory.py [--sweeps | --keys M POLICY...]  (two minutes of processor time)
+Usage: python scripts/results/shared_memory.py [--sweeps | --keys M POLICY... | --splits]  (two minutes of processor
+time; with --splits an hour)
 """
 
 from __future__ import annotations
@@ -245,6 +247,67 @@ def check_keys(path: Path, m: int, policies: list[str]) -> None:
         table.sort_values("keys", kind="stable").to_csv(path, index=False, float_format="%.4g")
 
 
+def best_splits(path: Path) -> None:
+    """Write the mistakes of the best fixed split of each run of the equal split: one Forgetron per key, of any budgets.
+
+    Budgets are 0 to 8 entries, and from there on each is a fifth larger than the one before.
+    """
+    rows = []
+    for name in ("shared_memory_fleet", "shared_memory_keys"):
+        results = load(FOLDER.parent / name)
+        specs = {dataset.label: dataset for dataset in results.config.datasets}
+        runs = results.runs[(results.runs["label"] == "equal split") & (results.runs["dataset"] != "keys_10000")]
+        for (dataset, repetition), own in runs.groupby(["dataset", "repetition"], sort=False):
+            stream = open_stream(specs[dataset], results.config.seed, int(repetition))
+            for found in best_of_stream(stream, own, results.config, [results.config.seed, int(repetition)]):
+                rows.append({"dataset": dataset, "repetition": repetition, **found})
+            pd.DataFrame(rows).to_csv(path, index=False)
+
+
+def best_of_stream(stream: Any, runs: Any, config: Any, seeds: list[int]) -> Iterator[Row]:
+    """Yield the bytes and mistakes of the best splits of one stream."""
+    algorithms = [SharedMemory(**given) for given in map_json(runs["parameters"])]
+    events = measure.events_of(stream, algorithms[0], config.dtype, seeds)
+    kernel = config.datasets[0].kernel.build()
+    sizes = bytes_of(make("equal_split"), events.X.shape[1], config.dtype, False)
+    assert events.keys is not None
+    seen = np.bincount(events.keys, minlength=events.m)
+
+    def mistakes_of(budgets: np.ndarray) -> np.ndarray:
+        found: np.ndarray = measure.play_split(events, kernel, config.dtype, np.minimum(budgets, seen), sizes).mistakes
+        return found
+
+    limits = [algorithm.shared_memory // sum(sizes) for algorithm in algorithms]
+    grid = [*range(9)]
+    while grid[-1] < min(max(limits), seen.max()):
+        grid.append(math.ceil(1.2 * grid[-1]))
+    table = np.stack([mistakes_of(np.full(events.m, budget)) for budget in grid], axis=1)
+    for algorithm, limit, known in zip(algorithms, limits, runs["mistakes"], strict=True):
+        equal = limit // events.m + (np.arange(events.m) < limit % events.m)
+        assert mistakes_of(equal).sum() == known, "not the stream of the sweep"
+        best = cheapest(table, grid, limit)
+        mistakes = int(mistakes_of(best).sum())
+        assert mistakes == sum(table[range(events.m), [grid.index(budget) for budget in best]])
+        yield {"bytes": algorithm.shared_memory, "mistakes": mistakes, "without": int((best == 0).sum())}
+
+
+def cheapest(costs: np.ndarray, sizes: list[int], room: int) -> np.ndarray:
+    """Return a size for each row of ``costs``, whose sum is at most ``room``, with the least sum of costs."""
+    least, chosen = np.zeros(room + 1), np.zeros((len(costs), room + 1), dtype=np.int16)
+    for own, choice in zip(costs, chosen, strict=True):
+        before, least = least, np.full(room + 1, np.inf)
+        for k, (size, cost) in enumerate(zip(sizes, own, strict=True)):
+            if size <= room:
+                total = before[: room + 1 - size] + cost
+                better = total < least[size:]
+                least[size:][better], choice[size:][better] = total[better], k
+    left, found = int(least.argmin()), np.zeros(len(costs), dtype=np.int64)
+    for i in range(len(costs) - 1, -1, -1):
+        found[i] = sizes[chosen[i, left]]
+        left -= found[i]
+    return found
+
+
 def map_json(column: Any) -> list[Any]:
     return [json.loads(text) if isinstance(text, str) else text for text in column]
 
@@ -262,7 +325,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sweeps", action="store_true", help="draw the figures of the sweeps")
     parser.add_argument("--keys", nargs="+", metavar="M POLICY", help="check a fleet of M keys with floors of 83")
+    parser.add_argument("--splits", action="store_true", help="find the best fixed splits in hindsight")
     options = parser.parse_args()
+    if options.splits:
+        best_splits(FOLDER / "splits.csv")
+        sys.exit()
     if options.keys:
         check_keys(FOLDER / "keys.csv", int(options.keys[0]), options.keys[1:])
     elif options.sweeps:

@@ -140,7 +140,7 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
         return _play(events, made, kernel, dtype, limit, np.full(m, algorithm.floor), sizes)
     if not shares or algorithm.own_rows:
         n = limit // sum(sizes)
-        return _play(events, made, kernel, dtype, limit, n // m + (np.arange(m) < n % m), sizes, own_rows=True)
+        return play_split(events, kernel, dtype, n // m + (np.arange(m) < n % m), sizes)
     # The largest budget with which the rows of all, stored once, fit: bytes are about in proportion to it.
     low, high, best = 0, len(events.X), None
     budget = max(1, limit // (m * sizes[0] + max(1, m // 10) * sizes[1]))
@@ -154,6 +154,11 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     if best is None:
         raise ValueError(f"shared_memory: {limit:,} bytes do not hold one entry of each of {m:,} learners")
     return best
+
+
+def play_split(events: Events, kernel: Kernel, dtype: str, budgets: np.ndarray, sizes: tuple[int, int]) -> Played:
+    """Play all rounds with a Forgetron of its own budget for each learner; none shares a row."""
+    return _play(events, make("equal_split"), kernel, dtype, 0, budgets, sizes, own_rows=True)
 
 
 def _play(
