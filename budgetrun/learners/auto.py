@@ -1,7 +1,6 @@
 """Auto: linear learners and learners on a budget with kernels of several widths, combined as the stream says."""
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.sums import inner
 from budgetrun.learners.ahpatron import Ahpatron
-from budgetrun.learners.base import BinaryLearner, Family, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.bpa import NearestBPA
 from budgetrun.learners.krls import KRLS
 from budgetrun.learners.logistic import LeastSquares, Logistic
@@ -67,7 +66,7 @@ class _Auto(Learner):
     revision = 3
     continues = (2,)
     form: ClassVar[type[Hypothesis]] = Stacked
-    family: ClassVar[Family] = "combined"
+    family = "combined"
     margin = math.inf
     _step: ClassVar[float] = STEP
 
@@ -136,7 +135,7 @@ class _OfClasses(_Auto):
     ``class_weight``.
     """
 
-    added: ClassVar[Mapping[str, Any]] = {"class_weight": None}
+    added = {"class_weight": None}
 
     def __init__(
         self, *, budget: EvenBudget = 300, memory: Count | None = None, class_weight: Literal["balanced"] | None = None

@@ -49,7 +49,7 @@ class Learner(Compilable, ABC):
         Values of parameters with a revision of their own, which is part of the run ids of runs with these values. The
         key ``kernel`` stands for the name of the kernel.
     form : type
-        The form of the hypothesis.
+        The form of the hypothesis; by default an expansion over the support set.
     tracks : dict
         Options of the form that the rule needs, e.g. ``{"norm": True}``; see `Expansion`.
     family : {"kernel", "linear", "constant", "combined", "program"}
@@ -90,7 +90,7 @@ class Learner(Compilable, ABC):
     continues: ClassVar[Collection[int]] = ()
     added: ClassVar[Mapping[str, Any]] = {}
     revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
-    form: ClassVar[type[Hypothesis]]
+    form: ClassVar[type[Hypothesis]] = Expansion
     tracks: ClassVar[Mapping[str, Any]] = {}
     family: ClassVar[Family] = "kernel"
     task: ClassVar[Task]
@@ -157,7 +157,6 @@ class BinaryLearner(Learner):
     """A binary learner, with labels -1 and +1."""
 
     task = "binary"
-    form: ClassVar[type[Hypothesis]] = Expansion
 
     def start(self, pool: Pool) -> Any:
         """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
@@ -227,7 +226,6 @@ class RegressionLearner(Learner):
     """A regression learner, whose labels are numbers and whose predictions are the scores themselves."""
 
     task = "regression"
-    form: ClassVar[type[Hypothesis]] = Expansion
 
     def start(self, pool: Pool) -> Any:
         """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
@@ -239,17 +237,7 @@ class RegressionLearner(Learner):
 
     @abstractmethod
     def update(self, f: Any, y: float, score: float) -> None:
-        """Act on the current round with the example (x, y).
-
-        Parameters
-        ----------
-        f : Hypothesis
-            f_t on entry, f_{t+1} on return.
-        y : float
-            The label.
-        score : float
-            f_t(x), the score at prediction time.
-        """
+        """Act on the current round with the example (x, y), as `BinaryLearner.update` does."""
 
 
 def gaussian_rate(pool: Pool, name: str, why: str, otherwise: str = "") -> float:

@@ -1,11 +1,11 @@
 """NOGD: gradient descent over the Nystroem features of the first examples with a positive loss."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from budgetrun.base.params import Budget, Count, Positive
-from budgetrun.engine.hypotheses import Hypothesis, Nystroem
+from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
@@ -21,7 +21,7 @@ class _NystroemSteps(Budgeted):
 
     name = "nogd"
     title = "NOGD"
-    form: ClassVar[type[Hypothesis]] = Nystroem
+    form = Nystroem
 
     def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
         super().__init__(budget=budget)

@@ -6,9 +6,8 @@ This is the one place where several learners become one. To the engine, they are
 import copy
 import inspect
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.one_vs_rest import OneVsRestHypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import Learner
@@ -29,7 +28,7 @@ class OneVsRest(Learner):
 
     task = "multiclass"
     alike_until_full = None
-    form: ClassVar[type[Hypothesis]] = OneVsRestHypothesis
+    form = OneVsRestHypothesis
 
     def __init__(self, binary: Any) -> None:
         self.binary = binary

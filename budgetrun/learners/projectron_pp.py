@@ -44,6 +44,16 @@ class _OnMargins(NearTheSpan):
         super().__init__(eta=eta, threshold=threshold)
         self.gain = 0.0
 
+    def price(self, residuals: Any) -> Any:
+        """Return distance / eta, the cost of projecting a margin error, for one ||delta||^2 or several."""
+        return (np.sqrt(residuals) if self.threshold == "distance" else residuals) / self.eta
+
+    def margin_step(self, residual: float, square: float, loss: float) -> float:
+        """Return tau for a margin error, and note what it gains; ``square`` is that of the projection."""
+        tau = step(loss, float(self.price(residual)), square)
+        self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
+        return tau
+
     def facts(self, f: Any) -> dict[str, float]:
         return {"gain": self.gain}
 
@@ -66,7 +76,7 @@ class ProjectronPlusPlus(_OnMargins, Projectron):
 
     def margins(self, f: Projected, t: int) -> np.ndarray:
         lost = f.residuals(t)
-        margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
+        margins = np.maximum(1 - self.price(lost) - f.rounding, 0)
         # An example whose projection is 0 cannot be learned by projecting.
         margins[lost == f.squares_from(t)] = 0
         return margins
@@ -75,10 +85,7 @@ class ProjectronPlusPlus(_OnMargins, Projectron):
         if f.mistaken:
             super().update(f, y, score)
         else:
-            residual, square, loss = f.residual, f.projected_square, 1 - y * score
-            tau = step(loss, float(costs_of_projecting(residual, self.eta, self.threshold)), square)
-            self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
-            f.project(y * tau)
+            f.project(y * self.margin_step(f.residual, f.projected_square, 1 - y * score))
 
 
 class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
@@ -153,24 +160,13 @@ class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
         lost = f.residual_at(t, y, rival)
         if lost == f.square_at(t, y, rival):
             return 0.0
-        return max(1 - float(costs_of_projecting(lost, self.eta, self.threshold)) - f.rounding, 0.0)
+        return max(1 - float(self.price(lost)) - f.rounding, 0.0)
 
     def update(self, f: MulticlassProjected, y: int, rival: int, lead: float) -> None:
         if f.mistaken:
             super().update(f, y, rival, lead)
         else:
-            residual, square, loss = f.residual(y, rival), f.projected_square(y, rival), 1 - lead
-            tau = step(loss, float(costs_of_projecting(residual, self.eta, self.threshold)), square)
-            self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
-            f.project(y, rival, tau)
-
-
-def costs_of_projecting(residuals: Any, eta: float, threshold: Threshold) -> Any:
-    """Return the cost of projecting a margin error: distance / eta.
-
-    ``residuals`` is ||delta||^2 of one example or of several, and the costs have its shape.
-    """
-    return (np.sqrt(residuals) if threshold == "distance" else residuals) / eta
+            f.project(y, rival, self.margin_step(f.residual(y, rival), f.projected_square(y, rival), 1 - lead))
 
 
 def step(loss: float, cost: float, projected_square: float) -> float:

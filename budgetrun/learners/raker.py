@@ -1,12 +1,10 @@
 """Raker and AdaRaker: gradient descent over random features of several kernels, weighted by their losses."""
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Frequencies, SeveralWidths
@@ -36,7 +34,7 @@ class OfSeveralKernels(Learner):
     unknown dynamics", JMLR 20: Raker and AdaRaker.
     """
 
-    form: ClassVar[type[Hypothesis]] = Mixture
+    form = Mixture
     # It acts in every round.
     margin = math.inf
     draws = True

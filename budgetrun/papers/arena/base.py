@@ -6,10 +6,9 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.outside import Outside, Program
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Family
+from budgetrun.learners.base import BinaryLearner
 
 # Log-odds of probabilities of 0 and 1.
 _LARGEST = 30.0
@@ -21,8 +20,8 @@ class ProgramLearner(BinaryLearner):
     It is not held to any number of bytes: those of its model are measured after the last round.
     """
 
-    form: ClassVar[type[Hypothesis]] = Outside
-    family: ClassVar[Family] = "program"
+    form = Outside
+    family = "program"
     margin = math.inf
     compiled = False
     holds = 0.0
