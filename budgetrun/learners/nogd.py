@@ -15,6 +15,13 @@ from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner
 class _NystroemSteps(Budgeted):
     """NOGD, for two classes or numbers.
 
+    Parameters:
+    budget : int, >= 1
+        B, the number of support examples: the first ones with a positive loss (of numbers: the first ones).
+    rank : int in 1..B, or None
+        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B / 5, rounded, or B
+        for numbers.
+
     References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 2, without
     the regulariser. For regression, step and start are those of the program of Li et al. (2024).
     """
@@ -66,12 +73,8 @@ class NOGD(_NystroemSteps, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over their Nystroem features.
 
     Parameters:
-    budget : int, >= 1
-        B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
         eta. A positive loss adds eta y k(x, .) to f, or eta y z(x) to the weights once there are B support examples.
-    rank : int in 1..B, or None
-        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B / 5, rounded.
     reading : {"algorithm", "program"}
         The initial weights of the features: f projected on them (algorithm, default); or those computed with the
         eigenvector matrix transposed (program: the program behind the tables of 2024), which give a different function.
@@ -111,13 +114,9 @@ class NOGDRegressor(_NystroemSteps, RegressionLearner):
     """Gradient descent on the squared error; once there are B support examples, over their Nystroem features.
 
     Parameters:
-    budget : int, >= 1
-        B, the number of support examples: the first ones of the stream.
     step : float, > 0
         eta. A round adds 2 eta (y - f(x)) k(x, .) to f, or 2 eta (y - f(x)) z(x) to the weights once there are B
         support examples.
-    rank : int in 1..B, or None
-        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B.
 
     Notes: O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for
     rounding are left out. Departures from the source: the rank may be smaller than B.

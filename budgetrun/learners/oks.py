@@ -159,8 +159,7 @@ def _moved(q: np.ndarray, eta: np.ndarray, i: int, loss: float) -> np.ndarray:
     base = q**-0.875
     base[i] += eta[i] * loss
     solved = compiling.call(_solved, base, eta, min(loss, float((base / eta).min())))
-    moved: np.ndarray = (base - solved * eta) ** (-8 / 7)
-    return moved
+    return (base - solved * eta) ** (-8 / 7)
 
 
 def _solved(base: np.ndarray, eta: np.ndarray, most: float) -> float:

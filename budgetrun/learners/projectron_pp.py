@@ -28,9 +28,9 @@ class _OnMargins(NearTheSpan):
     """The Projectron++, for two classes or more.
 
     Parameters:
-    threshold : {"distance", "squared_distance"}
-        What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
-        authors' toolbox.
+    eta : float, > 0
+        The largest distance ||delta|| of a projected misclassified example from the span (with several classes: of the
+        update of the true class and the rival); a margin error is projected if its loss exceeds distance / eta.
 
     Attributes:
     gain : float
@@ -61,11 +61,6 @@ class _OnMargins(NearTheSpan):
 class ProjectronPlusPlus(_OnMargins, Projectron):
     """The Projectron, which also projects an example inside the margin if its loss exceeds the cost of projecting.
 
-    Parameters:
-    eta : float, > 0
-        The largest distance of a projected misclassified example from the span; a margin error is projected if its loss
-        exceeds distance / eta.
-
     Notes: O(n^2) time per round and O(n^2) memory for n support examples. Departures from the source: none by default.
 
     References: Orabona, Keshet & Caputo (2009), JMLR 10. Fig. 5; mistake bound: Theorem 4.
@@ -92,9 +87,6 @@ class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
     """The multiclass Projectron, which also projects an example with a lead below 1 if that improves the mistake bound.
 
     Parameters:
-    eta : float, > 0
-        The largest distance of a projected misclassified example, of the true class and the rival together, from the
-        span; a margin error is projected if its loss exceeds distance / eta.
     hierarchy : str or None
         Groups of related labels, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``; groups can contain groups. The kernel between (x, y)
         and (x', y') is then k(x, x') K(y, y'), where K(y, y') is the common fraction of the paths from the root, and
