@@ -119,11 +119,8 @@ class SharedMemory(Compilable):
         # The mistakes of all when an entry, or the last entry of a row, was inserted.
         self.born = np.zeros((n_rows if policy.by_row else n) if policy.by_age else 0, dtype=np.int64)
         self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
-        self.links, self.ints, self.longs = (
-            self.cells.view(np.int32),
-            self.ones.view(np.int32),
-            self.ones.view(np.int64),
-        )
+        self.links = self.cells.view(np.int32)
+        self.ints, self.longs = self.ones.view(np.int32), self.ones.view(np.int64)
         self.tree = np.zeros(2 << max(most_learners - 1, 1).bit_length(), dtype=np.int32)
         self.counts = np.zeros(10, dtype=np.int64)
         self.counts[LIMIT] = limit
@@ -176,11 +173,8 @@ class SharedMemory(Compilable):
         slots, places = int(self.counts[NEW_SLOT]), int(self.counts[NEW_ROW])
         learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
         found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
-        return (
-            found
-            | {"born": min(places if self.shares and self.policy.by_row else slots, len(self.born))}
-            | ({"holders": places, "rows": places} if self.shares else {})
-        )
+        found["born"] = min(places if self.shares and self.policy.by_row else slots, len(self.born))
+        return found | ({"holders": places, "rows": places} if self.shares else {})
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Policies: which learner gives up an entry when the memory is full, one module each, found by file."""
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from budgetrun.base.registry import classes, parameters
 from budgetrun.fleet.policies.base import Policy
@@ -18,5 +18,4 @@ def registry() -> dict[str, type[Policy]]:
 def make(name: str, seed: int = 0) -> Policy:
     """Return the policy of a name; only those that draw have a seed."""
     policy: Any = registry()[name]
-    made: Policy = policy(**{"seed": seed} if "seed" in parameters(policy) else {})
-    return made
+    return cast(Policy, policy(seed=seed) if "seed" in parameters(policy) else policy())

@@ -34,8 +34,7 @@ class Policy(Compilable):
 
     def is_over(self, memory: Any) -> bool:
         """Return whether an entry must go, while some learner is above its floor."""
-        full: bool = memory.is_full()
-        return full
+        return bool(memory.is_full())
 
     def relieve(self, memory: Any) -> None:
         """Remove an entry, or several at once."""

@@ -57,7 +57,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Return objective / lower_bound - 1, which bounds J / J_opt - 1; nan without a lower bound."""
+        """An upper bound on J / J_opt - 1; nan without a lower bound."""
         return relative_gap(self.objective, self.lower_bound)
 
 

@@ -72,7 +72,7 @@ class AVPCorollary1(Bound):
         ]
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        gain: float = (1 - 2 * run.learner.epsilon) * (run.updates - run.mistakes)
+        gain: float = (1 - 2 * run.learner.epsilon) * run.margin_updates
         return 2 * loss + norm**2 + gain
 
 
@@ -103,7 +103,7 @@ class AVPCorollary2(Bound):
 
 
 class AhpatronBound(Bound):
-    """Base of the bounds on Ahpatron, with r = U / sqrt(B), |N_T|, and ||g|| <= U."""
+    """Base of the bounds on Ahpatron, with r = U / sqrt(B) and ||g|| <= U."""
 
     learners = (("ahpatron", None),)
     within: ClassVar[str | None] = "U"
@@ -113,11 +113,6 @@ class AhpatronBound(Bound):
     def r(run: Run) -> float:
         """Return U / sqrt(B)."""
         return float(run.learner.U / math.sqrt(run.learner.budget))
-
-    @staticmethod
-    def margin_updates(run: Run) -> float:
-        """Return |N_T|."""
-        return run.updates - run.mistakes
 
 
 class AhpatronLemma1(AhpatronBound):
@@ -162,7 +157,7 @@ class AhpatronTheorem4(AhpatronBound):
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         epsilon: float = run.learner.epsilon
-        r, margin = self.r(run), self.margin_updates(run)
+        r, margin = self.r(run), run.margin_updates
         s = r / math.sqrt(2)
         halving = 12 * r * loss + (3 * r - epsilon) / (1 - 3 * r) * margin
         not_halving = 0.9 * r * loss + norm**2 / (2 * r) + (s - epsilon) / (1 - s) * margin
@@ -205,6 +200,6 @@ class AhpatronTheorem6(AhpatronBound):
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         epsilon: float = run.learner.epsilon
-        c, r, zeta, margin = self.c(run), self.r(run), self.zeta(run), self.margin_updates(run)
+        c, r, zeta, margin = self.c(run), self.r(run), self.zeta(run), run.margin_updates
         excess = c * loss + (1 - 2 * zeta) * norm**2 / r + (c - epsilon) * margin
         return loss + excess / (1 - c)

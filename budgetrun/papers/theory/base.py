@@ -35,6 +35,11 @@ class Run:
     objective: float = math.nan  # J of the weights that a solver found
     n_examples: int = 0  # those of a solver
 
+    @property
+    def margin_updates(self) -> float:
+        """|N_T|: the updates that are not mistakes."""
+        return self.updates - self.mistakes
+
     def fact(self, name: str) -> float:
         """Return one of the facts; a KeyError if the run has no such fact."""
         return (self.facts or {})[name]

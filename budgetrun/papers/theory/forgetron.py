@@ -53,7 +53,7 @@ class ForgetronLemma6(Bound):
     """
 
     name = "Dekel et al. (2008), Lemma 6"
-    learners = (("forgetron", "basic"), ("forgetron", "self_tuned"), ("forgetron", "greedy"))
+    learners: ClassVar[Names] = (("forgetron", "basic"), ("forgetron", "self_tuned"), ("forgetron", "greedy"))
     needs = ("damage", "shrinking")
     within = "U"
     anytime = False
