@@ -86,7 +86,7 @@ class _Auto(Learner):
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # Members hold standardised inputs, and are most before the first ones are dropped; the rows until then.
         each = 8.0 * n_features + 16
-        members = [part.learner for part in self.members_with(size, self._rates(n_features)) if part.rate]
+        members = [part.learner for part in self.members_with(size, n_features) if part.rate]
         kernel = Gaussian(gamma=1.0)
         own = (bytes_kept(*trial(one, kernel), one.budget, each, n_features) for one in members)
         return self._n_classes * sum(own) + 8.0 * BEGINNINGS[-1] * n_features + self._splines(n_features)
@@ -106,13 +106,11 @@ class _Auto(Learner):
         budget = self.budget
         while self.memory is not None and budget > 2 and self.bytes_in_use(budget, n_features) > self.memory:
             budget -= 2
-        return self.members_with(budget, self._rates(n_features))
+        return self.members_with(budget, n_features)
 
-    def _rates(self, n_features: int) -> tuple[float, ...]:
-        return RATES if n_features <= FEW else RATES[:-1]
-
-    def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
-        """Return the members with this budget and these rates."""
+    def members_with(self, budget: int, n_features: int) -> list[Part]:
+        """Return the members with this budget for examples with so many features."""
+        rates = RATES if n_features <= FEW else RATES[:-1]
         return [
             Part(0.0, Logistic(rates="constant")),
             *(Part(0.0, Logistic(step=step)) for step in (0.1, 0.5)),
@@ -202,8 +200,8 @@ class AutoRegressor(_Auto, RegressionLearner):
 
     _step = STEP_NUMBERS
 
-    def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
-        rates = rates[:3]
+    def members_with(self, budget: int, n_features: int) -> list[Part]:
+        rates = RATES[:-1]
         return [
             *(Part(0.0, LeastSquares(step=step)) for step in (0.1, 0.5)),
             *(Part(0.0, LeastSquares(step=step, splines=True)) for step in SPLINES),

@@ -176,6 +176,7 @@ class GradientSteps(Sparsified):
     name = "aogd_ald"
     title = "AOGD-ALD"
     form = Projected
+    margin = math.inf
     added = {"switch": None}
 
     def __init__(
@@ -212,8 +213,6 @@ class AOGDALD(GradientSteps, BinaryLearner):
     >>> breast_cancer(AOGDALD(alpha=0.2), gamma=0.03).mistakes
     25
     """
-
-    margin = math.inf
 
 
 class AOGDALDRegressor(GradientSteps, RegressionLearner):
@@ -350,6 +349,7 @@ class NewtonSteps(Sparsified):
 
     name = "aons_ogs"
     title = "AONS-OGS"
+    margin = math.inf
     form = Curved
 
     def __init__(
@@ -385,8 +385,6 @@ class AONSOGS(NewtonSteps, BinaryLearner):
     >>> breast_cancer(AONSOGS(alpha=0.2), gamma=0.03).mistakes
     24
     """
-
-    margin = math.inf
 
 
 class AONSOGSRegressor(NewtonSteps, RegressionLearner):

@@ -62,7 +62,7 @@ class AVPCorollary1(Bound):
 
     name = "Liao et al. (2024), Corollary 1"
     learners = (("avp", None),)
-    anytime = False
+    of_updates = True
 
     def conditions(self, run: Run) -> list[Condition]:
         return [
@@ -86,7 +86,6 @@ class AVPCorollary2(Bound):
     learners = (("avp", None),)
     needs = ("margin_steps",)
     within = "U"
-    anytime = False
 
     def conditions(self, run: Run) -> list[Condition]:
         U = run.learner.U
@@ -107,7 +106,7 @@ class AhpatronBound(Bound):
 
     learners = (("ahpatron", None),)
     within: ClassVar[str | None] = "U"
-    anytime = False
+    of_updates = True
 
     @staticmethod
     def r(run: Run) -> float:

@@ -112,7 +112,7 @@ class Bound(ABC):
     compares: ClassVar[bool] = True  # a competitor occurs on the right-hand side
     shifting: ClassVar[bool] = False  # competitors may change during the stream
     normalised: ClassVar[bool] = False  # it is about x / sqrt(k(x, x)) instead of x
-    anytime: ClassVar[bool] = True  # it depends only on the parameters of a run, so it is known after each round
+    of_updates: ClassVar[bool] = False  # it depends on the number of updates
 
     def is_about(self, algorithm: Any) -> bool:
         """Return True for a theorem on this learner, regardless of its parameters; or on this solver."""
@@ -136,6 +136,11 @@ class Bound(ABC):
         """Return the right-hand side for competitors of these norms, losses and shifts; infinity for no bound."""
 
     # -- common to all -------------------------------------------------------------------------------------------
+
+    @property
+    def anytime(self) -> bool:
+        """True if it depends only on the parameters of a run, so that it is known after each round."""
+        return not (self.of_updates or self.needs)
 
     def why_void(self, run: Run) -> str:
         """Return the conditions that do not hold, or that facts are missing; empty if the bound applies."""

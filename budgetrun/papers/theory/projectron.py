@@ -40,8 +40,13 @@ class ProjectronTheorem3(Bound):
         """Return how far a projection on a mistake may move the example: eta, or its root if eta bounds the square."""
         return math.sqrt(run.learner.most_lost)
 
+    def square(self, run: Run) -> float:
+        """Return an upper bound on the squared norm of what a mistake adds, at least 1."""
+        return 1.0
+
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return projectron_bound(norm, loss, self.reach(run))
+        gain = run.fact("gain") if self.needs else 0.0
+        return projectron_bound(norm, loss, self.reach(run), gain, self.square(run))
 
 
 class ProjectronPlusPlusTheorem4(ProjectronTheorem3):
@@ -50,10 +55,6 @@ class ProjectronPlusPlusTheorem4(ProjectronTheorem3):
     name = "Orabona et al. (2009), Theorem 4"
     learners = (("projectron++", None),)
     needs = ("gain",)
-    anytime = False
-
-    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return projectron_bound(norm, loss, self.reach(run), run.fact("gain"))
 
 
 class PassiveAggressiveRemark(ProjectronTheorem3):
@@ -80,19 +81,10 @@ class SeveralClassesTheorem6(ProjectronTheorem3):
     learners = (("projectron++", None),)
     task = "multiclass"
     needs: ClassVar[tuple[str, ...]] = ("gain",)
-    anytime = False
 
     def conditions(self, run: Run) -> list[Condition]:
         length = math.sqrt(run.largest_square)
         return [self._equal_costs(run), at_most("the largest", 0.5, length, "||k((x, y), .)|| <= 1/2")]
-
-    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        gain = run.fact("gain") if self.needs else 0.0
-        return projectron_bound(norm, loss, self.reach(run), gain, self.square(run))
-
-    def square(self, run: Run) -> float:
-        """Return an upper bound on ||k((x, y), .) - k((x, r), .)||^2."""
-        return 1.0
 
     @staticmethod
     def _equal_costs(run: Run) -> Condition:
@@ -109,6 +101,7 @@ class SeveralClassesTheorem6AnyLength(SeveralClassesTheorem6):
         return [self._equal_costs(run)]
 
     def square(self, run: Run) -> float:
+        # That of k((x, y), .) - k((x, r), .).
         return max(1.0, 2 * run.largest_square)
 
 
@@ -117,7 +110,6 @@ class SeveralClassesMistakesOnly(SeveralClassesTheorem6):
 
     learners = (("projectron", None),)
     needs = ()
-    anytime = True
 
 
 class SeveralClassesMistakesOnlyAnyLength(SeveralClassesTheorem6AnyLength):
@@ -125,7 +117,6 @@ class SeveralClassesMistakesOnlyAnyLength(SeveralClassesTheorem6AnyLength):
 
     learners = (("projectron", None),)
     needs = ()
-    anytime = True
 
 
 def alma_bound(norm: Floats, loss: Floats, lost: float, C: float, *, published: bool) -> Floats:
@@ -181,7 +172,6 @@ class ProjectedAlmaTheorem7Proved(ProjectedAlmaTheorem7):
 
     name = "Orabona et al. (2009), Theorem 7 as proved"
     needs = ("lost",)
-    anytime = False
 
     def conditions(self, run: Run) -> list[Condition]:
         return []
