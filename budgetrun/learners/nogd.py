@@ -28,6 +28,7 @@ class _NystroemSteps(Budgeted):
 
     name = "nogd"
     title = "NOGD"
+    reading: str = "algorithm"
     form = Nystroem
 
     def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
@@ -52,20 +53,17 @@ class _NystroemSteps(Budgeted):
         if f.size == self.budget:
             self.approximate(f)
 
-    def as_the_program(self) -> bool:
-        """Return whether w is set as the authors' program sets it."""
-        return False
-
     @interpreted
     def approximate(self, f: Nystroem) -> None:
         """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
         values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
-        if self.as_the_program():
+        as_program = self.reading == "program"
+        if as_program:
             every = canonical(values, every, f.rounding, len(values))
         kept = np.flatnonzero(values[: self.rank] > f.rounding * values[0])
         roots, vectors = np.sqrt(values[kept]), every[:, kept]
         # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
-        w = roots * ((every[kept] if self.as_the_program() else vectors.T) @ f.coef)
+        w = roots * ((every[kept] if as_program else vectors.T) @ f.coef)
         f.approximate(vectors / roots, w)
 
 
@@ -102,9 +100,6 @@ class NOGD(_NystroemSteps, BinaryLearner):
     ) -> None:
         super().__init__(budget=budget, step=step, rank=max(1, int(0.2 * budget + 0.5)) if rank is None else rank)
         self.reading = reading
-
-    def as_the_program(self) -> bool:
-        return self.reading == "program"
 
     def update(self, f: Nystroem, y: int, score: float) -> None:
         self.descend(f, y * self.step)

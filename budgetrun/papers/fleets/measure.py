@@ -193,12 +193,11 @@ def _play(
             compiling.call(arrays.play_batch, memory, keys, charges, X, y, out)
             np.add.at(played.mistakes, keys, y * out <= 0)
             np.add.at(played.seen, keys, 1)
-        entries = int(memory.counts[arrays.ENTRIES])
-        rows = int(memory.counts[arrays.BYTES]) if splits and shares else 0
-        held = memory.counts[arrays.BYTES]
+        entries, held = int(memory.counts[arrays.ENTRIES]), int(memory.counts[arrays.BYTES])
         if splits:
-            held = entries * sizes[0] + (entries if own_rows else rows) * sizes[1]
-        played.peak_bytes = max(played.peak_bytes, int(held))
+            # The bytes of shared rows are counted as rows.
+            held = entries * sizes[0] + (entries if own_rows else held) * sizes[1]
+        played.peak_bytes = max(played.peak_bytes, held)
         played.most_entries = max(played.most_entries, entries)
         if splits and played.peak_bytes > limit and not own_rows:
             break
