@@ -275,7 +275,6 @@ class SharedMemory(Compilable):
     # -- read by policies ------------------------------------------------------------------------------------------
 
     def is_full(self) -> bool:
-        """Return whether the memory is over its limit."""
         return bool(self.counts[BYTES] > self.counts[LIMIT])
 
     def size(self, j: int) -> int:
@@ -287,7 +286,6 @@ class SharedMemory(Compilable):
         return int(self.longs[j, M])
 
     def oldest(self, j: int) -> int:
-        """Return the oldest entry of a learner."""
         return int(self.ints[j, FIRST])
 
     def birth(self, slot: int) -> int:
@@ -360,11 +358,9 @@ class SharedMemory(Compilable):
         return slots
 
     def place(self, slot: int) -> int:
-        """Return the place of an entry's row."""
         return int(self.links[slot, ROW]) if self.shares else slot
 
     def places(self, slots: np.ndarray) -> np.ndarray:
-        """Return the rows of entries."""
         if not self.shares:
             return slots
         found = np.empty_like(slots)
@@ -523,7 +519,6 @@ def play_one(kept: Any, j: int, charge: int, x: np.ndarray, y: int) -> float:
 
 
 def score_one(kept: Any, j: int, x: np.ndarray) -> float:
-    """Return f_j(x)."""
     return float(kept.inside.score(j, x))
 
 

@@ -270,10 +270,8 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
         return super().start(pool, n_classes)
 
     def add_to(self, f: Any, same: int, y: int, rival: int, weight: float) -> None:
-        """Add an example to a point that is equal."""
         f.shift(same, weight, y)
         f.shift(same, -weight, rival)
 
     def shrink(self, f: Any) -> None:
-        """Merge two points."""
         self.merge(f, 1e-4 * self.regulariser * f.now)

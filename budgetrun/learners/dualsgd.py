@@ -24,10 +24,6 @@ class SupportAndFeatures(Budgeted):
         Their standard deviation: sqrt(2 gamma), with which <z(a), z(b)> approximates exp(-gamma ||a - b||^2) (right,
         default); or 2 gamma, as in the authors' program (program).
 
-    Attributes:
-    k : int
-        As above, never None.
-
     References: Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging,
     in the order of its authors' program.
     """

@@ -416,5 +416,4 @@ def move(f: Any, weight: Any, projects: bool) -> None:
 
 
 def step_of_classes(c: float, U: float, n_classes: int, L: float) -> float:
-    """Return c sqrt(M) U / sqrt(M U^2 + L) for M classes."""
     return c * math.sqrt(n_classes) * U / math.sqrt(n_classes * U**2 + L)

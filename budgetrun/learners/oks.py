@@ -83,7 +83,6 @@ class OKS(BinaryLearner):
         f.chosen = self._draw()
 
     def _draw(self) -> int:
-        """Draw the kernel of the next round."""
         return min(bisect_right(list(accumulate(self._p)), self._random.random()), len(self._p) - 1)
 
 

@@ -52,10 +52,7 @@ class OneVsRest(Learner):
 
 @cache
 def one_vs_rest(binary: Any) -> type[Any]:
-    """Return what makes `OneVsRest` of a binary learner, given its parameters.
-
-    It has the parameters and the declarations of the binary learner, and a variant and a title of its own.
-    """
+    """Return what makes `OneVsRest` of a binary learner: with its parameters, and an own variant and title."""
     form = binary.form
     label = binary.name if binary.variant is None else f"{binary.name}({binary.variant})"
     # The form and the learner behind it are part of run ids.

@@ -317,7 +317,7 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
 
 
 def _scales(n: int) -> np.ndarray:
-    """Return min(1/2, 2^(-k/2)) for k = 1 to n."""
+    """Return s_k for k = 1 to n."""
     return np.minimum(0.5, 0.5 ** (np.arange(1, n + 1) / 2))
 
 

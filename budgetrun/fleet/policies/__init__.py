@@ -11,7 +11,6 @@ __all__ = ["Policy", "make", "registry"]
 
 @cache
 def registry() -> dict[str, type[Policy]]:
-    """Return the policies by name."""
     return {policy.name: policy for policy in classes(__name__, Policy) if policy.name}
 
 

@@ -40,10 +40,7 @@ class ProgramLearner(BinaryLearner):
 
 
 def package(name: str, install: str) -> Any:
-    """Import a package that is optional.
-
-    Raises InputError: it is not installed.
-    """
+    """Import a package that is optional; an InputError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -51,10 +48,7 @@ def package(name: str, install: str) -> Any:
 
 
 def part_of(package_name: str, path: str, install: str) -> Any:
-    """Return a class of a package by its path there, such as ``tree.HoeffdingTreeClassifier``.
-
-    Raises InputError: the package or the class is not there.
-    """
+    """Return a class by its path in a package, e.g. ``tree.HoeffdingTreeClassifier``; an InputError if it is missing."""
     module, _, name = path.rpartition(".")
     package(package_name, install)
     try:

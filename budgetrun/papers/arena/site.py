@@ -53,7 +53,6 @@ class Entry:
 
     @property
     def mean(self) -> float:
-        """The mean error."""
         return float(self.errors.mean())
 
     @property
@@ -64,10 +63,7 @@ class Entry:
 
 
 class Arena:
-    """The results of an arena, with the settings that the first rounds chose.
-
-    Raises InputError: the runs have not recorded their bytes.
-    """
+    """The results of an arena, with the settings that the first rounds chose; an InputError if no run has its bytes."""
 
     def __init__(self, results: Results) -> None:
         if KEPT_BYTES not in results.runs or results.runs[KEPT_BYTES].isna().all():

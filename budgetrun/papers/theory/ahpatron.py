@@ -110,7 +110,6 @@ class AhpatronBound(Bound):
 
     @staticmethod
     def r(run: Run) -> float:
-        """Return U / sqrt(B)."""
         return float(run.learner.U / math.sqrt(run.learner.budget))
 
 
@@ -194,7 +193,6 @@ class AhpatronTheorem6(AhpatronBound):
         return run.fact("moved") / float(run.learner.U) / halvings if halvings else 0.0
 
     def c(self, run: Run) -> float:
-        """Return c = (1/4 + 9 zeta / 2) r."""
         return (1 / 4 + 9 / 2 * self.zeta(run)) * self.r(run)
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:

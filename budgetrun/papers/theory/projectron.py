@@ -165,10 +165,7 @@ class ProjectedAlmaTheorem7(Bound):
 
 
 class ProjectedAlmaTheorem7Proved(ProjectedAlmaTheorem7):
-    """The same as proved: rho without its square, and eta the largest loss of an example in the run.
-
-    It also holds for the text's test.
-    """
+    """The same as proved, for the text's test, too: rho without its square, eta the largest loss of an example."""
 
     name = "Orabona et al. (2009), Theorem 7 as proved"
     needs = ("lost",)

@@ -138,10 +138,8 @@ def _verdict(claim: Claim, cases: list[Case]) -> str:
 
 
 def count(judged: list[Judged]) -> str:
-    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``.
-
-    Theorems and identities are counted apart, because data cannot refute them.
-    """
+    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``."""
+    # Theorems and identities are counted apart, because data cannot refute them.
     parts = []
     for proved, nouns in ((False, ("claim", "claims")), (True, ("theorem or identity", "theorems and identities"))):
         if own := [one for one in judged if one.claim.proved is proved]:
