@@ -79,11 +79,7 @@ class BOGDPlusPlus(_DecayingRemoval):
     def update(self, f: Decaying, y: int, score: float) -> None:
         if f.size < self.budget:
             f.add(y * self.step)
-        else:
-            self.replace(f, y * self.step)
-
-    def replace(self, f: Decaying, weight: float) -> None:
-        """Replace a random support example by the new one, and correct the weights of the others."""
+            return
         sizes = np.abs(f.coef)
         p = np.maximum(1 - (self.budget - 1) / np.cumsum(sizes)[-1] * sizes, 0)
         sums = np.cumsum(p)
@@ -96,7 +92,7 @@ class BOGDPlusPlus(_DecayingRemoval):
             # If the probability of staying is 0 except for rounding, the weight is clipped below.
             sizes /= np.maximum(1 - p, _TINY)
         weights = np.copysign(np.minimum(sizes, self.largest), f.coef)
-        weights[r] = weight
+        weights[r] = y * self.step
         f.displace(r, weights)
 
 

@@ -48,7 +48,7 @@ def package(name: str, install: str) -> Any:
 
 
 def part_of(package_name: str, path: str, install: str) -> Any:
-    """Return a class by its path in a package, e.g. ``tree.HoeffdingTreeClassifier``; an InputError if it is missing."""
+    """Return a class by its path in a package, ``tree.HoeffdingTreeClassifier`` say; an InputError if it is missing."""
     module, _, name = path.rpartition(".")
     package(package_name, install)
     try:

@@ -165,7 +165,7 @@ class Bound(ABC):
             return Verdict(self.name, self.counts, self.count(run), value, conditions)
         assert competitors is not None
         value, best, norm = self.best(run, competitors)
-        loss = float(best.losses(np.array([norm]), self.normalised)[0])
+        loss = float(best.losses(np.array([norm]))[0])
         shift = float(best.shift_at(norm))
         return Verdict(self.name, self.counts, self.count(run), value, conditions, "", best, norm, loss, shift)
 
@@ -173,7 +173,7 @@ class Bound(ABC):
         """Return the smallest right-hand side, its competitor, and the norm to which that competitor is scaled."""
         largest = self.largest_norm(run)
         found = []
-        for competitor in competitors.all if self.shifting else competitors.fixed:
+        for competitor in self._choices(competitors):
             norms = competitor.grid(largest)
             values = self._values(run, competitor, norms)
             at = int(np.argmin(values))
@@ -191,9 +191,9 @@ class Bound(ABC):
         The norms are from a coarser grid than in `check`.
         """
         found = np.full(len(rounds), np.inf)
-        for competitor in competitors.all if self.shifting else competitors.fixed:
+        for competitor in self._choices(competitors):
             for norm in competitor.grid(self.largest_norm(run))[::-2]:
-                losses = competitor.losses_so_far(norm, rounds, self.normalised)
+                losses = competitor.losses_so_far(norm, rounds)
                 shifts = np.full(len(rounds), competitor.shift_at(norm))
                 values = self.value(run, np.full(len(rounds), norm), losses, shifts)
                 found = np.fmin(found, values)
@@ -202,9 +202,12 @@ class Bound(ABC):
     def _lacks_facts(self, run: Run) -> bool:
         return not set(self.needs) <= set(run.facts or ())
 
+    def _choices(self, competitors: Competitors) -> list[Competitor]:
+        found = competitors.all if self.shifting else competitors.fixed
+        return [one.normalised if self.normalised else one for one in found]
+
     def _values(self, run: Run, competitor: Competitor, norms: Floats) -> Floats:
-        losses = competitor.losses(norms, self.normalised)
-        values = self.value(run, norms, losses, competitor.shift_at(norms))
+        values = self.value(run, norms, competitor.losses(norms), competitor.shift_at(norms))
         return np.where(np.isfinite(values), values, np.inf)
 
 
