@@ -92,8 +92,6 @@ class CellAVM(SphereAVM):
         A core c stands for x if no coordinate of x - c exceeds delta in absolute value; of several, the nearest does.
         Its weight then takes the step of x.
 
-    Notes: O(n d) per round for n cores. The rest is as with hyperspheres.
-
     >>> breast_cancer(CellAVM(delta=2, regulariser=0.01), gamma=0.03).mistakes
     29
     """
