@@ -41,18 +41,14 @@ class SharedMemory(Compilable):
     once for all. In a round, all learners that play it predict, those that erred insert an entry, and then the policy
     names learners whose entries are removed, until the memory holds its limit. A learner keeps its floor.
 
-    Parameters
-    ----------
+    Parameters:
     kernel : Kernel
         A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
-    policy : Policy
-    n_features : int, >= 0
     dtype : "float32", "float64" or "bits"
         Of the stored rows, and of the examples that are given; bits are zeros and ones, packed as `packed` does.
         Everything else is computed in float64.
     limit : int
         Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
-    most_learners : int, >= 1
     shares : bool
         Learners play the same rows, each with labels of its own.
     greedy : bool
@@ -60,8 +56,7 @@ class SharedMemory(Compilable):
     entry_bytes, row_bytes : int or None
         The sizes of an entry and of a row; None for those of the arrays.
 
-    Attributes
-    ----------
+    Attributes:
     cells : ndarray, shape (entries, ...)
         By entry: y sigma; the part of f(x_i) that is due to the entry itself and younger ones (greedy: all of f(x_i));
         the next younger entry of the same learner; and its row, or the place of that. All of an entry is in one place,
@@ -73,14 +68,10 @@ class SharedMemory(Compilable):
     prices, tree : ndarray
         What the policy compares, and a tournament over the learners that are above their floors.
 
-    Notes
-    -----
-    The arrays have room for all that the limit allows. The system gives them memory when it is written.
+    Notes: The arrays have room for all that the limit allows. The system gives them memory when it is written.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), section 9, asks for this; phi: eqs. (42)-(44), with a reserve of 15/32 for
-    each entry above the floor.
+    References: Dekel, Shalev-Shwartz & Singer (2008), section 9, asks for this; phi: eqs. (42)-(44), with a reserve of
+    15/32 for each entry above the floor.
     """
 
     def __init__(

@@ -211,25 +211,25 @@ class Bound(ABC):
         return np.where(np.isfinite(values), values, np.inf)
 
 
-def at_most(name: str, limit: float, found: float, text: str | None = None) -> Condition:
+def at_most(name: str, limit: float, found: float, text: str) -> Condition:
     """Return the condition that a quantity is no larger than ``limit``, up to rounding."""
-    return Condition(text or f"{name} <= {limit:g}", _is(name, found), found <= limit * (1 + 1e-9))
+    return Condition(text, _is(name, found), found <= limit * (1 + 1e-9))
 
 
-def at_least(name: str, limit: float, found: float, text: str | None = None) -> Condition:
+def at_least(name: str, limit: float, found: float) -> Condition:
     """Return the condition that a quantity is no smaller than ``limit``."""
-    return Condition(text or f"{name} >= {limit:g}", _is(name, found), found >= limit)
+    return Condition(f"{name} >= {limit:g}", _is(name, found), found >= limit)
 
 
-def between(name: str, low: float, high: float, found: float, text: str | None = None) -> Condition:
+def between(name: str, low: float, high: float, found: float, text: str) -> Condition:
     """Return the condition that a quantity is above ``low`` and below ``high``."""
-    return Condition(text or f"{low:.4g} < {name} < {high:.4g}", _is(name, found), low < found < high)
+    return Condition(text, _is(name, found), low < found < high)
 
 
-def is_set_to(name: str, wanted: Any, found: Any, text: str | None = None) -> Condition:
+def is_set_to(name: str, wanted: Any, found: Any, text: str) -> Condition:
     """Return the condition that a parameter has this value."""
     same = math.isclose(wanted, found, rel_tol=1e-9) if isinstance(wanted, float) else wanted == found
-    return Condition(text or f"{name} = {_shown(wanted)}", _is(name, found), same)
+    return Condition(text, _is(name, found), same)
 
 
 def short_examples(run: Run) -> Condition:
@@ -244,8 +244,4 @@ def about(bounds: Sequence[Bound], algorithm: Any) -> list[Bound]:
 
 
 def _is(name: str, found: Any) -> str:
-    return f"{name} is {_shown(found)}"
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{name} is {f'{found:.4g}' if isinstance(found, float) else found}"

@@ -68,7 +68,7 @@ class PassiveAggressiveRemark(ProjectronTheorem3):
     learners = (("passive_aggressive", None),)
 
     def conditions(self, run: Run) -> list[Condition]:
-        return [is_set_to("C", 1.0, run.learner.C), short_examples(run)]
+        return [is_set_to("C", 1.0, run.learner.C, "C = 1"), short_examples(run)]
 
     def reach(self, run: Run) -> float:
         return 0.0
