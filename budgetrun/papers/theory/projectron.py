@@ -8,21 +8,6 @@ import numpy as np
 from budgetrun.papers.theory.base import Bound, Condition, Floats, Run, at_most, is_set_to, short_examples
 
 
-def projectron_bound(norm: Floats, loss: Floats, reach: float, gain: float = 0.0, square: float = 1.0) -> Floats:
-    """Return the right-hand side of Theorems 3, 4 and 6, for ||g|| below 1 / ``reach``, and D.
-
-    ``reach`` is eta: how far a projection on a mistake may move the example. ``gain`` is the theorems' B, by which
-    margin updates lower the bound; 0 without any, which gives Theorem 3. ``square``, at least 1, is the largest squared
-    norm of what a mistake adds: with R^2 in place of the theorems' 1 the proof gives lambda^2 ||g||^2 + 2 lambda D >= M
-    (2 lambda (1 - eta ||g||) - R^2) + B.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a = 1 - reach * norm
-        root = np.sqrt(np.maximum(0.0, square * loss / a - gain))
-        value = square * norm**2 / a**2 + loss / a + norm / a * root
-    return np.where(a > 0, value, np.inf)
-
-
 class ProjectronTheorem3(Bound):
     """M <= ||g||^2 / a^2 + D / a + ||g|| / a sqrt(D / a), a = 1 - eta ||g||, for ||g|| < 1 / eta and k(x, x) <= 1.
 
@@ -41,12 +26,20 @@ class ProjectronTheorem3(Bound):
         return math.sqrt(run.learner.most_lost)
 
     def square(self, run: Run) -> float:
-        """Return an upper bound on the squared norm of what a mistake adds, at least 1."""
+        """Return R^2, an upper bound on the squared norm of what a mistake adds, at least the theorems' 1.
+
+        With it, the proof gives lambda^2 ||g||^2 + 2 lambda D >= M (2 lambda (1 - eta ||g||) - R^2) + B.
+        """
         return 1.0
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
+        # The theorems' B, by which margin updates lower the bound.
         gain = run.fact("gain") if self.needs else 0.0
-        return projectron_bound(norm, loss, self.reach(run), gain, self.square(run))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a = 1 - self.reach(run) * norm
+            root = np.sqrt(np.maximum(0.0, self.square(run) * loss / a - gain))
+            value = self.square(run) * norm**2 / a**2 + loss / a + norm / a * root
+        return np.where(a > 0, value, np.inf)
 
 
 class ProjectronPlusPlusTheorem4(ProjectronTheorem3):
@@ -93,7 +86,7 @@ class SeveralClassesTheorem6(ProjectronTheorem3):
 
 
 class SeveralClassesTheorem6AnyLength(SeveralClassesTheorem6):
-    """The same for k((x, y), .) of any length, with R^2 = 2 max k(x, x) in `projectron_bound`; not in the paper."""
+    """The same for k((x, y), .) of any length, with R^2 = 2 max k(x, x) in the proof; not in the paper."""
 
     name = "Orabona et al. (2009), Theorem 6 with R^2"
 
