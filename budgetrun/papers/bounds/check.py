@@ -240,13 +240,11 @@ def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) ->
 
 def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = None, run: Run | None = None) -> Row:
     row = rows[0]
+    same = {name: row[name] for name in ("dataset", "task", "kernel", "label")}
     return Row(
+        **same,
         run_ids=tuple(str(of_seed["run_id"]) for of_seed in rows),
-        dataset=row["dataset"],
-        task=row["task"],
         repetition=int(row["repetition"]),
-        kernel=row["kernel"],
-        label=row["label"],
         setting=row["setting"].text,
         budget=None if math.isnan(row["budget"]) else int(row["budget"]),
         n_examples=int(row["n_examples"]),
