@@ -41,18 +41,14 @@ class SharedMemory(Compilable):
     once for all. In a round, all learners that play it predict, those that erred insert an entry, and then the policy
     names learners whose entries are removed, until the memory holds its limit. A learner keeps its floor.
 
-    Parameters
-    ----------
+    Parameters:
     kernel : Kernel
         A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
-    policy : Policy
-    n_features : int, >= 0
     dtype : "float32", "float64" or "bits"
         Of the stored rows, and of the examples that are given; bits are zeros and ones, packed as `packed` does.
         Everything else is computed in float64.
     limit : int
         Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
-    most_learners : int, >= 1
     shares : bool
         Learners play the same rows, each with labels of its own.
     greedy : bool
@@ -60,8 +56,7 @@ class SharedMemory(Compilable):
     entry_bytes, row_bytes : int or None
         The sizes of an entry and of a row; None for those of the arrays.
 
-    Attributes
-    ----------
+    Attributes:
     cells : ndarray, shape (entries, ...)
         By entry: y sigma; the part of f(x_i) that is due to the entry itself and younger ones (greedy: all of f(x_i));
         the next younger entry of the same learner; and its row, or the place of that. All of an entry is in one place,
@@ -73,14 +68,10 @@ class SharedMemory(Compilable):
     prices, tree : ndarray
         What the policy compares, and a tournament over the learners that are above their floors.
 
-    Notes
-    -----
-    The arrays have room for all that the limit allows. The system gives them memory when it is written.
+    Notes: The arrays have room for all that the limit allows. The system gives them memory when it is written.
 
-    References
-    ----------
-    Dekel, Shalev-Shwartz & Singer (2008), section 9, asks for this; phi: eqs. (42)-(44), with a reserve of 15/32 for
-    each entry above the floor.
+    References: Dekel, Shalev-Shwartz & Singer (2008), section 9, asks for this; phi: eqs. (42)-(44), with a reserve of
+    15/32 for each entry above the floor.
     """
 
     def __init__(
@@ -119,11 +110,8 @@ class SharedMemory(Compilable):
         # The mistakes of all when an entry, or the last entry of a row, was inserted.
         self.born = np.zeros((n_rows if policy.by_row else n) if policy.by_age else 0, dtype=np.int64)
         self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
-        self.links, self.ints, self.longs = (
-            self.cells.view(np.int32),
-            self.ones.view(np.int32),
-            self.ones.view(np.int64),
-        )
+        self.links = self.cells.view(np.int32)
+        self.ints, self.longs = self.ones.view(np.int32), self.ones.view(np.int64)
         self.tree = np.zeros(2 << max(most_learners - 1, 1).bit_length(), dtype=np.int32)
         self.counts = np.zeros(10, dtype=np.int64)
         self.counts[LIMIT] = limit
@@ -176,11 +164,8 @@ class SharedMemory(Compilable):
         slots, places = int(self.counts[NEW_SLOT]), int(self.counts[NEW_ROW])
         learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
         found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
-        return (
-            found
-            | {"born": min(places if self.shares and self.policy.by_row else slots, len(self.born))}
-            | ({"holders": places, "rows": places} if self.shares else {})
-        )
+        found["born"] = min(places if self.shares and self.policy.by_row else slots, len(self.born))
+        return found | ({"holders": places, "rows": places} if self.shares else {})
 
     # -- rounds ----------------------------------------------------------------------------------------------------
 
@@ -281,7 +266,6 @@ class SharedMemory(Compilable):
     # -- read by policies ------------------------------------------------------------------------------------------
 
     def is_full(self) -> bool:
-        """Return whether the memory is over its limit."""
         return bool(self.counts[BYTES] > self.counts[LIMIT])
 
     def size(self, j: int) -> int:
@@ -293,7 +277,6 @@ class SharedMemory(Compilable):
         return int(self.longs[j, M])
 
     def oldest(self, j: int) -> int:
-        """Return the oldest entry of a learner."""
         return int(self.ints[j, FIRST])
 
     def birth(self, slot: int) -> int:
@@ -366,11 +349,9 @@ class SharedMemory(Compilable):
         return slots
 
     def place(self, slot: int) -> int:
-        """Return the place of an entry's row."""
         return int(self.links[slot, ROW]) if self.shares else slot
 
     def places(self, slots: np.ndarray) -> np.ndarray:
-        """Return the rows of entries."""
         if not self.shares:
             return slots
         found = np.empty_like(slots)
@@ -529,7 +510,6 @@ def play_one(kept: Any, j: int, charge: int, x: np.ndarray, y: int) -> float:
 
 
 def score_one(kept: Any, j: int, x: np.ndarray) -> float:
-    """Return f_j(x)."""
     return float(kept.inside.score(j, x))
 
 

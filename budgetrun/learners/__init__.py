@@ -29,10 +29,7 @@ BASES: dict[str, type[Learner]] = {base.task: base for base in (BinaryLearner, M
 
 @cache
 def registry(task: Task = "binary") -> dict[str, dict[str | None, type[Any]]]:
-    """Return the learners of a task as ``{name: {variant: class}}``.
-
-    The variant is None if the name has only one learner.
-    """
+    """Return the learners of a task as ``{name: {variant: class}}``, with the variant None if a name has only one."""
     found: dict[str, dict[str | None, type[Any]]] = {}
     for learner in classes(__name__, BASES[task]):
         found.setdefault(learner.name, {})[learner.variant] = learner

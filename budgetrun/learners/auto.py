@@ -1,7 +1,6 @@
 """Auto: linear learners and learners on a budget with kernels of several widths, combined as the stream says."""
 
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.sums import inner
 from budgetrun.learners.ahpatron import Ahpatron
-from budgetrun.learners.base import BinaryLearner, Family, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.bpa import NearestBPA
 from budgetrun.learners.krls import KRLS
 from budgetrun.learners.logistic import LeastSquares, Logistic
@@ -67,7 +66,7 @@ class _Auto(Learner):
     revision = 3
     continues = (2,)
     form: ClassVar[type[Hypothesis]] = Stacked
-    family: ClassVar[Family] = "combined"
+    family = "combined"
     margin = math.inf
     _step: ClassVar[float] = STEP
 
@@ -87,7 +86,7 @@ class _Auto(Learner):
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # Members hold standardised inputs, and are most before the first ones are dropped; the rows until then.
         each = 8.0 * n_features + 16
-        members = [part.learner for part in self.members_with(size, self._rates(n_features)) if part.rate]
+        members = [part.learner for part in self.members_with(size, n_features) if part.rate]
         kernel = Gaussian(gamma=1.0)
         own = (bytes_kept(*trial(one, kernel), one.budget, each, n_features) for one in members)
         return self._n_classes * sum(own) + 8.0 * BEGINNINGS[-1] * n_features + self._splines(n_features)
@@ -107,13 +106,11 @@ class _Auto(Learner):
         budget = self.budget
         while self.memory is not None and budget > 2 and self.bytes_in_use(budget, n_features) > self.memory:
             budget -= 2
-        return self.members_with(budget, self._rates(n_features))
+        return self.members_with(budget, n_features)
 
-    def _rates(self, n_features: int) -> tuple[float, ...]:
-        return RATES if n_features <= FEW else RATES[:-1]
-
-    def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
-        """Return the members with this budget and these rates."""
+    def members_with(self, budget: int, n_features: int) -> list[Part]:
+        """Return the members with this budget for examples with so many features."""
+        rates = RATES if n_features <= FEW else RATES[:-1]
         return [
             Part(0.0, Logistic(rates="constant")),
             *(Part(0.0, Logistic(step=step)) for step in (0.1, 0.5)),
@@ -136,7 +133,7 @@ class _OfClasses(_Auto):
     ``class_weight``.
     """
 
-    added: ClassVar[Mapping[str, Any]] = {"class_weight": None}
+    added = {"class_weight": None}
 
     def __init__(
         self, *, budget: EvenBudget = 300, memory: Count | None = None, class_weight: Literal["balanced"] | None = None
@@ -203,8 +200,8 @@ class AutoRegressor(_Auto, RegressionLearner):
 
     _step = STEP_NUMBERS
 
-    def members_with(self, budget: int, rates: tuple[float, ...]) -> list[Part]:
-        rates = rates[:3]
+    def members_with(self, budget: int, n_features: int) -> list[Part]:
+        rates = RATES[:-1]
         return [
             *(Part(0.0, LeastSquares(step=step)) for step in (0.1, 0.5)),
             *(Part(0.0, LeastSquares(step=step, splines=True)) for step in SPLINES),

@@ -21,17 +21,13 @@ class SphereAVM(BinaryLearner):
     delta : float, > 0
         The largest distance ||x - c|| at which core c stands for x. The core's weight then takes the step of x.
     max_size : int, >= 1, or None
-        The most cores. An example that no core stands for becomes a core, also with weight 0; when there are that many,
-        it is dropped. None means no limit.
+        The most cores, the ``budget`` of the learner. An example that no core stands for becomes a core, also with
+        weight 0; when there are that many, it is dropped. None means no limit.
     loss : {"hinge", "logistic"}
         max(0, 1 - y f(x)), or log(1 + exp(-y f(x))).
     regulariser : float, > 0
         lambda. Round t multiplies all weights by 1 - 1 / t; the weight of its example is a y / (lambda t), where -a y
         is the derivative of the loss.
-
-    Attributes:
-    budget : int or None
-        max_size.
 
     Notes: O(n d) per round for n cores. Distances are in the space of the examples, for any kernel but the multitask
     one, and are computed from the examples instead of kernel values, exactly for whole numbers. (Those of sparse
@@ -95,8 +91,6 @@ class CellAVM(SphereAVM):
     delta : float, > 0
         A core c stands for x if no coordinate of x - c exceeds delta in absolute value; of several, the nearest does.
         Its weight then takes the step of x.
-
-    Notes: O(n d) per round for n cores. The rest is as with hyperspheres.
 
     >>> breast_cancer(CellAVM(delta=2, regulariser=0.01), gamma=0.03).mistakes
     29

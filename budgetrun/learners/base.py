@@ -27,82 +27,50 @@ class Learner(Compilable, ABC):
     The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
     learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only
     arguments of ``__init__``, annotated with the types (`budgetrun.base.params`) that configs are checked against.
-
-    Attributes
-    ----------
-    name : str
-        The name in configs, e.g. ``forgetron``.
-    variant : str or None
-        The variant in configs, e.g. ``self_tuned``, if several learners share a name.
-    title : str
-        The name on pages and in figures, by default the one in configs, e.g. ``Forgetron, self-tuned``.
-    default_variant : bool
-        Whether this is the variant that a config gets if it names none.
-    revision : int, >= 1
-        Raised whenever a change to the rule changes outcomes; part of every run id (`budgetrun.runner.identity`).
-    continues : collection of int
-        Earlier revisions whose saved models predict as before, and learn on by the rule as it is now.
-    added : dict of str to value
-        Parameters that were added after the first committed runs, each with the value that means the earlier behavior.
-        With that value they are not part of run ids.
-    revised : dict of (str, value) to int
-        Values of parameters with a revision of their own, which is part of the run ids of runs with these values. The
-        key ``kernel`` stands for the name of the kernel.
-    form : type
-        The form of the hypothesis.
-    tracks : dict
-        Options of the form that the rule needs, e.g. ``{"norm": True}``; see `Expansion`.
-    family : {"kernel", "linear", "constant", "combined", "program"}
-        What it learns: a function of kernel values, or of features that stand for them; a linear function of the
-        example; a number that does not depend on the example; a combination of other learners; or what a program of
-        others learns.
-    task : {"binary", "multiclass", "regression"}
-        Whether the labels are -1 and +1, classes 0 to m - 1, or numbers.
-    margin : float
-        The learner acts on mistakes and on rounds whose margin is below this by more than rounding, as after an update
-        the margin can be exactly this; 0 means on mistakes only, infinity in every round. A learner whose threshold
-        varies from round to round overrides ``margins``.
-    budget : int or None
-        B, the most support examples between rounds; None for a learner without a budget.
-    alike_until_full : str or None
-        Learners with the same value behave identically until they act on a round with ``budget`` support examples. They
-        share one hypothesis up to that point, which only saves time.
-    only_adds : bool
-        Whether every example keeps the weight with which it was added. Then the mean of all hypotheses (online-to-batch
-        conversion) has the same support set as the last hypothesis.
-    draws : bool
-        Whether the rule draws random numbers; then it has a parameter ``seed``.
-    compiled : bool
-        Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
-        functions, methods and what the compiler knows of numpy, and it assigns numbers only. A class outside this
-        package is interpreted, unless it sets this itself.
-    calls : int, >= 0
-        About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
-    holds : float or None, 0 to 1
-        Without a budget: the share of the rounds whose examples it holds in the end, for estimates; None for a guess.
     """
 
-    name: ClassVar[str]
-    variant: ClassVar[str | None] = None
-    title: ClassVar[str] = ""
-    default_variant: ClassVar[bool] = False
+    name: ClassVar[str]  #: in configs, e.g. ``forgetron``
+    variant: ClassVar[str | None] = None  #: in configs, e.g. ``self_tuned``, if several learners share a name
+    title: ClassVar[str] = ""  #: on pages and in figures, e.g. ``Forgetron, self-tuned``; by default that in configs
+    default_variant: ClassVar[bool] = False  #: whether this is the variant that a config gets if it names none
+    #: Raised whenever a change to the rule changes outcomes; >= 1, part of every run id (`budgetrun.runner.identity`).
     revision: ClassVar[int] = 1
+    #: Earlier revisions whose saved models predict as before, and learn on by the rule as it is now.
     continues: ClassVar[Collection[int]] = ()
+    #: Parameters that were added after the first committed runs, each with the value that means the earlier behavior.
+    #: With that value they are not part of run ids.
     added: ClassVar[Mapping[str, Any]] = {}
+    #: Values of parameters with a revision of their own, which is part of the run ids of runs with these values. The
+    #: key ``kernel`` stands for the name of the kernel.
     revised: ClassVar[Mapping[tuple[str, Any], int]] = {}
-    form: ClassVar[type[Hypothesis]]
-    tracks: ClassVar[Mapping[str, Any]] = {}
+    form: ClassVar[type[Hypothesis]] = Expansion  #: that of the hypothesis
+    tracks: ClassVar[Mapping[str, Any]] = {}  #: options of the form, e.g. ``{"norm": True}``; see `Expansion`
+    #: What it learns: a function of kernel values, or of features that stand for them; a linear function of the
+    #: example; a number that does not depend on the example; a combination of other learners; or what a program of
+    #: others learns.
     family: ClassVar[Family] = "kernel"
-    task: ClassVar[Task]
+    task: ClassVar[Task]  #: whether the labels are -1 and +1, classes 0 to m - 1, or numbers
+    #: The learner acts on mistakes and on rounds whose margin is below this by more than rounding, as after an update
+    #: the margin can be exactly this; 0 means on mistakes only, infinity in every round. A learner whose threshold
+    #: varies from round to round overrides ``margins``.
     margin: ClassVar[float] = 0.0
+    #: Learners with the same value behave identically until they act on a round with ``budget`` support examples. They
+    #: share one hypothesis up to that point, which only saves time.
     alike_until_full: ClassVar[str | None] = None
+    #: Whether every example keeps the weight with which it was added. Then the mean of all hypotheses (online-to-batch
+    #: conversion) has the same support set as the last hypothesis.
     only_adds: ClassVar[bool] = False
-    draws: ClassVar[bool] = False
+    draws: ClassVar[bool] = False  #: whether the rule draws random numbers; then it has a parameter ``seed``
+    #: Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain
+    #: functions, methods and what the compiler knows of numpy, and it assigns numbers only. A class outside this
+    #: package is interpreted, unless it sets this itself.
     compiled: ClassVar[bool] = True
+    #: About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
     calls: ClassVar[int] = 0
+    #: Without a budget: the share of the rounds whose examples it holds in the end, for estimates; None for a guess.
     holds: ClassVar[float | None] = None
 
-    budget: int | None = None
+    budget: int | None = None  #: B, the most support examples between rounds; None for a learner without a budget
 
     def __init_subclass__(cls) -> None:
         if "compiled" not in vars(cls) and not cls.__module__.startswith("budgetrun."):
@@ -157,7 +125,6 @@ class BinaryLearner(Learner):
     """A binary learner, with labels -1 and +1."""
 
     task = "binary"
-    form: ClassVar[type[Hypothesis]] = Expansion
 
     def start(self, pool: Pool) -> Any:
         """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
@@ -187,17 +154,13 @@ class MulticlassLearner(Learner):
 
     The engine predicts the class of the largest score. The rival is the best class other than the true one. The engine
     calls ``update`` if the true class does not lead its rival, or if its lead is below ``margin``.
-
-    Attributes
-    ----------
-    costs : ndarray, shape (m, m), or None
-        The cost of predicting the column's class for an example of the row's class. With costs, the margin of a round
-        is 1 - max over r of (costs[y, r] - f_y + f_r), and its rival is that r. None means 1 for every r: then the
-        margin is the lead.
     """
 
     task = "multiclass"
     form: ClassVar[type[Hypothesis]] = MulticlassExpansion
+    #: The cost of predicting the column's class for an example of the row's class, shape (m, m). With costs, the margin
+    #: of a round is 1 - max over r of (costs[y, r] - f_y + f_r), and its rival is that r. None means 1 for every r:
+    #: then the margin is the lead.
     costs: np.ndarray | None = None
 
     def start(self, pool: Pool, n_classes: int) -> Any:
@@ -227,7 +190,6 @@ class RegressionLearner(Learner):
     """A regression learner, whose labels are numbers and whose predictions are the scores themselves."""
 
     task = "regression"
-    form: ClassVar[type[Hypothesis]] = Expansion
 
     def start(self, pool: Pool) -> Any:
         """Return f_1 = 0: an instance of ``form`` that tracks what the rule needs."""
@@ -239,17 +201,7 @@ class RegressionLearner(Learner):
 
     @abstractmethod
     def update(self, f: Any, y: float, score: float) -> None:
-        """Act on the current round with the example (x, y).
-
-        Parameters
-        ----------
-        f : Hypothesis
-            f_t on entry, f_{t+1} on return.
-        y : float
-            The label.
-        score : float
-            f_t(x), the score at prediction time.
-        """
+        """Act on the current round with the example (x, y), as `BinaryLearner.update` does."""
 
 
 def gaussian_rate(pool: Pool, name: str, why: str, otherwise: str = "") -> float:

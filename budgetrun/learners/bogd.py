@@ -7,10 +7,11 @@ import numpy as np
 from budgetrun.base.params import AtLeastOne, Budget, NotNegative, Positive, Seed
 from budgetrun.engine.hypotheses import Decaying
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.rbp import RandomRemoval
 
 
-class _RandomRemoval(Budgeted, BinaryLearner):
+class _DecayingRemoval(RandomRemoval, BinaryLearner):
     """Gradient descent with removals at random.
 
     Parameters:
@@ -25,23 +26,20 @@ class _RandomRemoval(Budgeted, BinaryLearner):
 
     form = Decaying
     margin = 1.0
-    draws = True
 
     def __init__(
         self, *, budget: Budget, step: Positive, regulariser: NotNegative = 0.0, clip: Positive = 1.0, seed: Seed = 0
     ) -> None:
-        super().__init__(budget=budget)
+        super().__init__(budget=budget, seed=seed)
         self.step = step
         self.decay = decay(step, regulariser)
         self.largest = step * clip
-        self.seed = seed
-        self._random = np.random.default_rng(seed)
 
     def start(self, pool: Pool) -> Decaying:
         return Decaying(pool, self.decay)
 
 
-class BOGDPlusPlus(_RandomRemoval):
+class BOGDPlusPlus(_DecayingRemoval):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is replaced.
 
     Parameters:
@@ -81,11 +79,7 @@ class BOGDPlusPlus(_RandomRemoval):
     def update(self, f: Decaying, y: int, score: float) -> None:
         if f.size < self.budget:
             f.add(y * self.step)
-        else:
-            self.replace(f, y * self.step)
-
-    def replace(self, f: Decaying, weight: float) -> None:
-        """Replace a random support example by the new one, and correct the weights of the others."""
+            return
         sizes = np.abs(f.coef)
         p = np.maximum(1 - (self.budget - 1) / np.cumsum(sizes)[-1] * sizes, 0)
         sums = np.cumsum(p)
@@ -98,19 +92,16 @@ class BOGDPlusPlus(_RandomRemoval):
             # If the probability of staying is 0 except for rounding, the weight is clipped below.
             sizes /= np.maximum(1 - p, _TINY)
         weights = np.copysign(np.minimum(sizes, self.largest), f.coef)
-        weights[r] = weight
+        weights[r] = y * self.step
         f.displace(r, weights)
 
 
-class BOGD(_RandomRemoval):
+class BOGD(_DecayingRemoval):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is removed.
 
     Parameters:
     clip : float, > 0
         gamma. After a removal, f is scaled down until no weight is larger than eta gamma.
-    seed : int, >= 0
-        Seed of the learner's generator, ``numpy.random.default_rng(seed)``; one draw per removal, an index into the
-        support set, oldest first.
 
     Notes: O(B d) per round. After a removal all other weights are multiplied by B / (B - 1), which preserves f in
     expectation; then the new example is added, and all are clipped by one factor. The source was not at hand: the rule

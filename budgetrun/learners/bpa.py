@@ -212,7 +212,6 @@ class NearestBPA(_BPA):
         self.find_nearest(pairs.size - 1, rounding)
 
     def find_nearest(self, i: int, rounding: float) -> None:
-        """Find the support example nearest to example ``i``."""
         values, places = self._pairs.values, self._pairs.places
         place, nearest, least = places[i], -1, np.inf
         for j in range(self._pairs.size):

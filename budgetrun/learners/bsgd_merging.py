@@ -26,10 +26,20 @@ from budgetrun.learners.bsgd import BSGD, RemovingBSGD
 
 # Two points are merged with a third one in the support set.
 AtLeastTwo = Annotated[int, Field(ge=2, strict=True), Countable]
+# What another kernel is answered.
+_GAUSSIAN = "bsgd", "merging is for the gaussian kernel", "variant removal or projection"
 
 
 class _Merging:
-    """Merging, for one function or several."""
+    """Merging, for one function or several.
+
+    Parameters:
+    budget : int, >= 2
+        B, the most points between rounds.
+    first : {"paper", "program"}
+        The weight of the first example, as in ``bsgd(removal)``; with the program, an example that is equal to a point,
+        up to 8 digits of the kernel value, is not left out when the budget is full, but added to its weight.
+    """
 
     rate: float
     # Set per instance: a default of the class would be a constant in compiled code.
@@ -63,13 +73,8 @@ class MergingBSGD(_Merging, RemovingBSGD):
     """Stochastic gradient descent on the regularised hinge loss; past the budget, merge two points into one.
 
     Parameters:
-    budget : int, >= 2
-        B, the most points between rounds.
     partners : {"all", "same_sign"}
         Points of any weight may be merged, or only those of the same sign (Qaadan & Glasmachers, 2018).
-    first : {"paper", "program"}
-        The first example has the weight y / lambda; or, as in the program of the authors, 2 y, and an example that is
-        equal to a point, up to 8 digits of the kernel value, is added to its weight when the budget is full.
 
     Notes: O(B d) per round, and B searches if it merges. Only for the Gaussian kernel. Past the budget, the point m of
     the smallest weight is merged with a point n: z = h x_m + (1 - h) x_n takes the place of m, with the weight a_z =
@@ -104,7 +109,7 @@ class MergingBSGD(_Merging, RemovingBSGD):
         self.same_sign = partners == "same_sign"
 
     def start(self, pool: Pool) -> Points:  # type: ignore[override]
-        self.rate = rate_of(pool)
+        self.rate = gaussian_rate(pool, *_GAUSSIAN)
         return Points(pool, self.budget + 1)
 
     def update(self, f: Any, y: int, score: float) -> None:
@@ -242,14 +247,6 @@ class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
 class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     """Stochastic gradient descent on the regularised hinge loss of several classes; past the budget, merge two points.
 
-    Parameters:
-    budget : int, >= 2
-        B, the most points between rounds.
-    first : {"paper", "program"}
-        The first example has the weight 1 / lambda, and its rival is the first other class; or, as in the program of
-        the authors, 1, and the class that follows. Then an example that is equal to a point, up to 8 digits of the
-        kernel value, is added to its weights when the budget is full.
-
     Notes: O(B (d + m)) per round, and B searches if it merges. Only for the Gaussian kernel. The rule is that of
     ``bsgd(merging)`` with one weight per class: sizes and changes are sums over the classes, and h maximizes the sum
     over the classes of a_z / (a_m + a_n). As in the authors' program, 1e-4 takes the place of an a_m + a_n of 0.
@@ -269,19 +266,12 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
         self.same_sign = False
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
-        self.rate = rate_of(pool)
+        self.rate = gaussian_rate(pool, *_GAUSSIAN)
         return super().start(pool, n_classes)
 
     def add_to(self, f: Any, same: int, y: int, rival: int, weight: float) -> None:
-        """Add an example to a point that is equal."""
         f.shift(same, weight, y)
         f.shift(same, -weight, rival)
 
     def shrink(self, f: Any) -> None:
-        """Merge two points."""
         self.merge(f, 1e-4 * self.regulariser * f.now)
-
-
-def rate_of(pool: Pool) -> float:
-    """Return the gamma of the Gaussian kernel; an `InputError` for another kernel."""
-    return gaussian_rate(pool, "bsgd", "merging is for the gaussian kernel", "variant removal or projection")

@@ -4,7 +4,7 @@ from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RESCALED, BinaryLearner
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
 from budgetrun.learners.cks import margins_without
 
 
@@ -27,7 +27,7 @@ class _CKS2003(BinaryLearner):
         return self.beta + f.rounding
 
 
-class FixedCKS2003(_CKS2003):
+class FixedCKS2003(Budgeted, _CKS2003):
     """Before an example with a margin of at most beta is added to a full cache, remove the most redundant example.
 
     That is the one with the largest margin after its own removal.
@@ -44,13 +44,12 @@ class FixedCKS2003(_CKS2003):
     54
     """
 
-    budget: int
     variant = "fixed"
     title = "CKS of 2003, fixed cache"
     default_variant = True
 
     def __init__(self, *, budget: Budget, beta: NotNegative = 0.0) -> None:
-        self.budget = budget
+        super().__init__(budget=budget)
         self.beta = beta
 
     def start(self, pool: Pool) -> Expansion:

@@ -1,15 +1,13 @@
 """DualSGD: gradient descent with a support set, and random features for the examples that leave it."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from budgetrun.base.params import Budget, Count, Positive, Seed
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, gaussian_rate
 from budgetrun.learners.steps import Loss, descent
-
-Frequencies = Literal["right", "program"]
 
 
 class SupportAndFeatures(Budgeted):
@@ -25,10 +23,6 @@ class SupportAndFeatures(Budgeted):
     frequencies : {"right", "program"}
         Their standard deviation: sqrt(2 gamma), with which <z(a), z(b)> approximates exp(-gamma ||a - b||^2) (right,
         default); or 2 gamma, as in the authors' program (program).
-
-    Attributes:
-    k : int
-        As above, never None.
 
     References: Le, Nguyen, Nguyen & Phung (2016), "Dual space gradient descent for online learning", NIPS: k-merging,
     in the order of its authors' program.
@@ -48,15 +42,24 @@ class SupportAndFeatures(Budgeted):
         loss: Loss = "hinge",
         regulariser: Positive = 1e-4,
         seed: Seed = 0,
-        frequencies: Frequencies = "right",
+        frequencies: Literal["right", "program"] = "right",
     ) -> None:
         super().__init__(budget=budget)
-        self.k = leaving(budget, k)
+        if k is not None and k > budget:
+            raise ValueError(f"k must be at most budget, {budget}, got {k}")
+        self.k = max(1, int(0.2 * budget + 0.5)) if k is None else k
         self.features = features
         self.hinge = loss == "hinge"
         self.regulariser = regulariser
         self.seed = seed
         self.frequencies = frequencies
+
+    def start(self, pool: Pool, *n_classes: int) -> Any:
+        gamma = gaussian_rate(pool, "dualsgd", "its random features approximate the gaussian kernel")
+        # A standard deviation of 2 gamma is that of 2 gamma^2 in place of gamma.
+        rate = gamma if self.frequencies == "right" else 2 * gamma**2
+        form: Any = self.form
+        return form(pool, rate, self.features, self.seed, *n_classes)
 
 
 class DualSGD(SupportAndFeatures, BinaryLearner):
@@ -86,9 +89,6 @@ class DualSGD(SupportAndFeatures, BinaryLearner):
 
     form = AbsorbingExpansion
 
-    def start(self, pool: Pool) -> AbsorbingExpansion:
-        return AbsorbingExpansion(pool, rate(pool, self.frequencies), self.features, self.seed)
-
     def update(self, f: AbsorbingExpansion, y: int, score: float) -> None:
         if f.size == self.budget:
             f.absorb(self.k)
@@ -117,24 +117,7 @@ class MulticlassDualSGD(SupportAndFeatures, MulticlassLearner):
 
     form = MulticlassAbsorbing
 
-    def start(self, pool: Pool, n_classes: int) -> MulticlassAbsorbing:
-        return MulticlassAbsorbing(pool, rate(pool, self.frequencies), self.features, self.seed, n_classes)
-
     def update(self, f: MulticlassAbsorbing, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:
             f.absorb(self.k)
         f.add(y, rival, descent(self.hinge, lead, self.regulariser * (f.now - 1), f.rounding))
-
-
-def leaving(budget: int, k: int | None) -> int:
-    """Return the number of examples that leave a full support set; a ValueError if it is larger than the budget."""
-    if k is not None and k > budget:
-        raise ValueError(f"k must be at most budget, {budget}, got {k}")
-    return max(1, int(0.2 * budget + 0.5)) if k is None else k
-
-
-def rate(pool: Pool, frequencies: Frequencies) -> float:
-    """Return the gamma of exp(-gamma ||a - b||^2) that the random features approximate."""
-    gamma = gaussian_rate(pool, "dualsgd", "its random features approximate the gaussian kernel")
-    # A standard deviation of 2 gamma is that of 2 gamma^2 in place of gamma.
-    return gamma if frequencies == "right" else 2 * gamma**2

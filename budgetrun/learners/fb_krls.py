@@ -1,8 +1,5 @@
 """FB-KRLS: kernel ridge regression on a fixed budget of examples."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 import numpy as np
 
 from budgetrun.base.params import Budget, Positive, Share
@@ -39,7 +36,7 @@ class FBKRLS(Budgeted, RegressionLearner):
     title = "FB-KRLS"
     revision = 2
     compiled = False
-    added: ClassVar[Mapping[str, Any]] = {"label_step": 0.0}
+    added = {"label_step": 0.0}
 
     def __init__(self, *, budget: Budget, regulariser: Positive = 0.01, label_step: Share = 0.0) -> None:
         super().__init__(budget=budget)

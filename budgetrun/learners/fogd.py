@@ -1,9 +1,9 @@
 """FOGD: gradient descent over random Fourier features."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from budgetrun.base.params import Count, Positive, Seed
-from budgetrun.engine.hypotheses import ExplicitFeatures, Hypothesis, random_features
+from budgetrun.engine.hypotheses import ExplicitFeatures, random_features
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
 
@@ -29,7 +29,7 @@ class FourierSteps(Learner):
 
     name = "fogd"
     title = "FOGD"
-    form: ClassVar[type[Hypothesis]] = ExplicitFeatures
+    form = ExplicitFeatures
     draws = True
 
     def __init__(
@@ -40,7 +40,13 @@ class FourierSteps(Learner):
         seed: Seed = 0,
         counting: Literal["frequencies", "features"] = "frequencies",
     ) -> None:
-        self.n_frequencies = frequencies(features, counting)
+        if features > _MOST_FEATURES:
+            raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
+        if counting == "features" and features % 2:
+            raise ValueError(
+                f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
+            )
+        self.n_frequencies = features if counting == "frequencies" else features // 2
         self.step = step
         self.seed = seed
 
@@ -79,17 +85,6 @@ class FOGDRegressor(FourierSteps, RegressionLearner):
 
     def update(self, f: ExplicitFeatures, y: float, score: float) -> None:
         f.step(2 * self.step * (y - score))
-
-
-def frequencies(features: int, counting: str) -> int:
-    """Return the number of frequencies; a ValueError if there are too many, or if that is not a whole number."""
-    if features > _MOST_FEATURES:
-        raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
-    if counting == "features" and features % 2:
-        raise ValueError(
-            f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
-        )
-    return features if counting == "frequencies" else features // 2
 
 
 # With d features of an example, their frequencies take 8 d bytes each.

@@ -81,7 +81,7 @@ class PROSNKONS(BinaryLearner):
         self.C = C
         self.curvature = 1 / (8 * C**2) if curvature is None else curvature
         self.reading = reading
-        # The inverse of the matrix of the Newton steps: its lower triangle, ordered by columns.
+        # The inverse of the matrix A of the Newton steps: its lower triangle, ordered by columns.
         self._inverse: np.ndarray = np.zeros((0, 0), order="F")
         self._random = np.random.default_rng(seed)
 
@@ -100,10 +100,7 @@ class PROSNKONS(BinaryLearner):
             self.go_on(f, grown)
 
     def descend(self, f: Embedded, slope: float, direction: np.ndarray) -> None:
-        """Take the Newton step for the gradient ``slope`` times phi, and add the gradient to the matrix.
-
-        ``direction`` is the inverse of the matrix, times phi.
-        """
+        """Take the Newton step for the gradient ``slope`` phi, and add that to A; ``direction`` is A^-1 phi."""
         before = self.restarts and self.reading == "program"
         added = self.curvature / 2 * slope**2
         factor = 1 + added * float(f.phi @ direction)

@@ -1,14 +1,12 @@
 """Online logistic regression: a baseline without a kernel, in the memory of one example."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from budgetrun.base.params import Positive
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Family, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 from budgetrun.learners.steps import logistic_slope
 
 
@@ -38,9 +36,9 @@ class OfInputs(Learner):
     to splines", chapter III.
     """
 
-    form: ClassVar[type[Hypothesis]] = Linear
-    family: ClassVar[Family] = "linear"
-    added: ClassVar[Mapping[str, Any]] = {"inputs": "as_given", "splines": False}
+    form = Linear
+    family = "linear"
+    added = {"inputs": "as_given", "splines": False}
     margin = math.inf
     holds = 0.0
 

@@ -1,12 +1,10 @@
 """Predictions that do not look at the example: the class that was most frequent so far, or the mean of all labels."""
 
 import math
-from typing import ClassVar
 
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.linear import Linear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Family, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 
 
 class Constant(Learner):
@@ -19,8 +17,8 @@ class Constant(Learner):
     Learning 11, whose baseline is the most frequent class. Here, each prediction precedes its label.
     """
 
-    form: ClassVar[type[Hypothesis]] = Linear
-    family: ClassVar[Family] = "constant"
+    form = Linear
+    family = "constant"
     margin = math.inf
     holds = 0.0
 

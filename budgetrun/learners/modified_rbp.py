@@ -2,16 +2,15 @@
 
 import math
 
-import numpy as np
-
 from budgetrun.base.params import Budget, Positive, Seed
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.rbp import RandomRemoval
 from budgetrun.learners.steps import into_ball
 
 
-class ModifiedRBP(Budgeted, BinaryLearner):
+class ModifiedRBP(RandomRemoval, BinaryLearner):
     """On a mistake, empty one of B slots at random (filled or not), add the new example, and project f on a ball.
 
     Parameters:
@@ -43,16 +42,13 @@ class ModifiedRBP(Budgeted, BinaryLearner):
     name = "modified_rbp"
     title = "Modified RBP"
     revision = 2
-    draws = True
 
     def __init__(
         self, *, budget: Budget, step: Positive = 1 / 16, radius: Positive | None = None, seed: Seed = 0
     ) -> None:
-        super().__init__(budget=budget)
+        super().__init__(budget=budget, seed=seed)
         self.step = step
         self.radius = math.sqrt(budget) / 8 if radius is None else radius
-        self.seed = seed
-        self._random = np.random.default_rng(seed)
 
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, norm=True, track="all", capacity=self.budget)

@@ -1,11 +1,11 @@
 """NOGD: gradient descent over the Nystroem features of the first examples with a positive loss."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from budgetrun.base.params import Budget, Count, Positive
-from budgetrun.engine.hypotheses import Hypothesis, Nystroem
+from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
@@ -15,13 +15,21 @@ from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner
 class _NystroemSteps(Budgeted):
     """NOGD, for two classes or numbers.
 
+    Parameters:
+    budget : int, >= 1
+        B, the number of support examples: the first ones with a positive loss (of numbers: the first ones).
+    rank : int in 1..B, or None
+        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B / 5, rounded, or B
+        for numbers.
+
     References: Lu, Hoi, Wang, Zhao & Liu (2016), "Large scale online kernel learning", JMLR 17, Algorithm 2, without
     the regulariser. For regression, step and start are those of the program of Li et al. (2024).
     """
 
     name = "nogd"
     title = "NOGD"
-    form: ClassVar[type[Hypothesis]] = Nystroem
+    reading: str = "algorithm"
+    form = Nystroem
 
     def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
         super().__init__(budget=budget)
@@ -45,20 +53,17 @@ class _NystroemSteps(Budgeted):
         if f.size == self.budget:
             self.approximate(f)
 
-    def as_the_program(self) -> bool:
-        """Return whether w is set as the authors' program sets it."""
-        return False
-
     @interpreted
     def approximate(self, f: Nystroem) -> None:
         """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
         values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
-        if self.as_the_program():
+        as_program = self.reading == "program"
+        if as_program:
             every = canonical(values, every, f.rounding, len(values))
         kept = np.flatnonzero(values[: self.rank] > f.rounding * values[0])
         roots, vectors = np.sqrt(values[kept]), every[:, kept]
         # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
-        w = roots * ((every[kept] if self.as_the_program() else vectors.T) @ f.coef)
+        w = roots * ((every[kept] if as_program else vectors.T) @ f.coef)
         f.approximate(vectors / roots, w)
 
 
@@ -66,12 +71,8 @@ class NOGD(_NystroemSteps, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over their Nystroem features.
 
     Parameters:
-    budget : int, >= 1
-        B, the number of support examples: the first ones with a positive loss.
     step : float, > 0
         eta. A positive loss adds eta y k(x, .) to f, or eta y z(x) to the weights once there are B support examples.
-    rank : int in 1..B, or None
-        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B / 5, rounded.
     reading : {"algorithm", "program"}
         The initial weights of the features: f projected on them (algorithm, default); or those computed with the
         eigenvector matrix transposed (program: the program behind the tables of 2024), which give a different function.
@@ -100,9 +101,6 @@ class NOGD(_NystroemSteps, BinaryLearner):
         super().__init__(budget=budget, step=step, rank=max(1, int(0.2 * budget + 0.5)) if rank is None else rank)
         self.reading = reading
 
-    def as_the_program(self) -> bool:
-        return self.reading == "program"
-
     def update(self, f: Nystroem, y: int, score: float) -> None:
         self.descend(f, y * self.step)
 
@@ -111,13 +109,9 @@ class NOGDRegressor(_NystroemSteps, RegressionLearner):
     """Gradient descent on the squared error; once there are B support examples, over their Nystroem features.
 
     Parameters:
-    budget : int, >= 1
-        B, the number of support examples: the first ones of the stream.
     step : float, > 0
         eta. A round adds 2 eta (y - f(x)) k(x, .) to f, or 2 eta (y - f(x)) z(x) to the weights once there are B
         support examples.
-    rank : int in 1..B, or None
-        The number of eigenvectors of the kernel matrix used in z(x) = L^-1/2 V^T k(x); None means B.
 
     Notes: O(B (d + rank)) per round, and O(B^2 d + B^3) once. Eigenvectors of eigenvalues that are 0 except for
     rounding are left out. Departures from the source: the rank may be smaller than B.

@@ -1,10 +1,10 @@
 """NORMA: stochastic gradient descent in the kernel's space, truncated to a budget."""
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 from budgetrun.base.params import Budget, NotNegative, Positive, ProperShare
-from budgetrun.engine.hypotheses import Decaying, Hypothesis
+from budgetrun.engine.hypotheses import Decaying
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 from budgetrun.learners.bogd import decay
@@ -23,7 +23,7 @@ class _Truncated(Learner):
 
     name = "norma"
     title = "NORMA"
-    form: ClassVar[type[Hypothesis]] = Decaying
+    form = Decaying
 
     def __init__(self, *, budget: Budget | None, step: Positive, regulariser: NotNegative) -> None:
         self.budget = budget

@@ -1,28 +1,37 @@
 """Online greedy sparsification: steps that are projected on the support set if they nearly lie in its span."""
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from budgetrun.base.params import Count, NotNegative, Positive, ProperShare
-from budgetrun.engine.hypotheses import Hypothesis, Projected
+from budgetrun.engine.hypotheses import Projected
 from budgetrun.engine.hypotheses.frames import LEAST, Curved, HintedFramed, MulticlassFramed
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.steps import into_ball
 
 
-class AVPOGS(BinaryLearner):
-    """On a margin below 1 - epsilon, take a step towards the example, or its projection on the span if that is near.
+class Sparsified(Learner):
+    """A rule that projects examples that nearly lie in the span of the support set.
 
     Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is projected (authors: 100 / T, for T rounds).
-    epsilon : float in (0, 1)
-        Examples with a margin below 1 - epsilon are used.
     U : float, > 0
         The bound on ||f||.
+
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR, as in its program.
+    """
+
+
+class AVPOGS(Sparsified, BinaryLearner):
+    """On a margin below 1 - epsilon, take a step towards the example, or its projection on the span if that is near.
+
+    Parameters:
+    epsilon : float in (0, 1)
+        Examples with a margin below 1 - epsilon are used.
     c : float, > 0
         The step is c U at first, and c U / sqrt(U^2 + L) from the first mistake after the first round on, where L is 1
         plus the sum of ||v||^2 over these mistakes; v is the example, or its projection.
@@ -31,8 +40,6 @@ class AVPOGS(BinaryLearner):
     alpha. A round that is not a mistake can change f, but not L. Departures from the authors' program: L has k(x, x)
     instead of 1 for examples that are added. In the program, f = 0 predicts +1, but the first round always counts as a
     mistake: with ``tie: positive`` and y_1 = +1 it has one mistake more than this.
-
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AVP-OGS, as in its program.
 
     >>> breast_cancer(AVPOGS(alpha=0.2), gamma=0.03).mistakes
     31
@@ -85,8 +92,6 @@ class MAVPOGS(AVPOGS):
     classes, the functions are f and -f, and this class learns f. Departures from the authors' program: as for AVP-OGS;
     examples that lie within 1e-3 ||k(x, .)|| of the span are always projected if there are more than two classes; and a
     tie of the true class with another one is a mistake.
-
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: MAVP-OGS, as in its program.
 
     >>> digits(MulticlassMAVPOGS(alpha=0.3), gamma=0.05).mistakes
     45
@@ -144,14 +149,12 @@ class MulticlassMAVPOGS(MulticlassLearner):
         f.scale(np.where(norms > self.U, self.U / np.maximum(norms, self.U), 1.0))
 
 
-class GradientSteps(Learner):
+class GradientSteps(Sparsified):
     """The rule of AOGD-ALD, for two classes or numbers: gradient descent on the squared loss.
 
     Parameters:
     alpha : float, >= 0
         The largest squared distance from the span of an example that is projected (authors: 25 / T, for T rounds).
-    U : float, > 0
-        The bound on ||f||.
     c : float, > 0
         A factor of the step.
     offset : float, > 0
@@ -172,7 +175,8 @@ class GradientSteps(Learner):
 
     name = "aogd_ald"
     title = "AOGD-ALD"
-    form: ClassVar[type[Hypothesis]] = Projected
+    form = Projected
+    margin = math.inf
     added = {"switch": None}
 
     def __init__(
@@ -210,8 +214,6 @@ class AOGDALD(GradientSteps, BinaryLearner):
     25
     """
 
-    margin = math.inf
-
 
 class AOGDALDRegressor(GradientSteps, RegressionLearner):
     """Gradient descent on the squared loss, in every round; steps that nearly lie in the span are projected.
@@ -228,8 +230,7 @@ class MirrorSteps(GradientSteps):
     offset : float, > 0, or None
         The initial S of the step 2 c U / sqrt(S), as for AOGD-ALD; None means 0.04 (U + 1)^2, as in the authors' runs.
 
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-square, as in its
-    authors' program.
+    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR, as in its program.
     """
 
     name = "aomd_ogs"
@@ -267,14 +268,10 @@ class AOMDOGSSquareRegressor(MirrorSteps, AOGDALDRegressor):
     default_variant = True
 
 
-class AOMDOGSHinge(BinaryLearner):
+class AOMDOGSHinge(Sparsified, BinaryLearner):
     """Optimistic mirror descent on the hinge loss: predict with a hint, and project steps that nearly lie in the span.
 
     Parameters:
-    alpha : float, >= 0
-        The largest squared distance from the span of an example that is projected (authors: 100 / T, for T rounds).
-    U : float, > 0
-        The bound on ||f||.
     c : float, > 0
         The step is c U / sqrt(3 + S).
     M : int, >= 1
@@ -291,9 +288,6 @@ class AOMDOGSHinge(BinaryLearner):
     instead of 1 for examples that are added; examples that lie within 1e-3 ||k(x, .)|| of the span are always
     projected. In the program, f = 0 predicts +1, but the first round always counts as a mistake: with ``tie: positive``
     and y_1 = +1 it has one mistake more than this.
-
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AOMD-OGS-hinge, as in its
-    authors' program.
 
     >>> breast_cancer(AOMDOGSHinge(alpha=0.2), gamma=0.03).mistakes
     28
@@ -330,13 +324,12 @@ class AOMDOGSHinge(BinaryLearner):
         f.set_hint_weight(self.step)
 
 
-class NewtonSteps(Learner):
+class NewtonSteps(Sparsified):
     """The rule of AONS-OGS, for two classes or numbers: Newton steps on the squared loss.
 
     Parameters:
     alpha : float, >= 0
-        The largest squared distance from the span of an example that is not added. The authors used 25 / T, for T
-        rounds.
+        The largest squared distance from the span of an example that is not added (authors: 25 / T, for T rounds).
     C : float, > 0
         The largest prediction: before each one, f moves to the nearest function, by the metric of A, with |f(x)| <= C.
     mu : float, > 0
@@ -352,13 +345,12 @@ class NewtonSteps(Learner):
     are never added. In the second round f is still 0, where the program predicts +1: with ``tie: mistake`` and
     y_2 = +1 it has one mistake fewer. It counts the first round as one: with ``tie: positive`` and y_1 = +1 it has one
     more. The program is about regression. NONS-ALD (Li & Liao, 2023, ICML) is the same algorithm.
-
-    References: Li et al. (2024), the successor of the Ahpatron paper, submitted to JMLR: AONS-OGS, as in its program.
     """
 
     name = "aons_ogs"
     title = "AONS-OGS"
-    form: ClassVar[type[Hypothesis]] = Curved
+    margin = math.inf
+    form = Curved
 
     def __init__(
         self,
@@ -394,8 +386,6 @@ class AONSOGS(NewtonSteps, BinaryLearner):
     24
     """
 
-    margin = math.inf
-
 
 class AONSOGSRegressor(NewtonSteps, RegressionLearner):
     """Newton steps on the squared loss, in every round, in coordinates of the span of the examples that were added.
@@ -426,5 +416,4 @@ def move(f: Any, weight: Any, projects: bool) -> None:
 
 
 def step_of_classes(c: float, U: float, n_classes: int, L: float) -> float:
-    """Return c sqrt(M) U / sqrt(M U^2 + L) for M classes."""
     return c * math.sqrt(n_classes) * U / math.sqrt(n_classes * U**2 + L)

@@ -83,7 +83,6 @@ class OKS(BinaryLearner):
         f.chosen = self._draw()
 
     def _draw(self) -> int:
-        """Draw the kernel of the next round."""
         return min(bisect_right(list(accumulate(self._p)), self._random.random()), len(self._p) - 1)
 
 
@@ -145,22 +144,17 @@ class IOKS(OKS):
         if f.norm_sq[i] > self.U**2:
             f.scale(self.U / math.sqrt(f.norm_sq[i]))
         loss = float(np.logaddexp(0.0, -y * score)) / (p if p > largest else p + largest)
-        self._q = _moved(self._q, self._etas, i, loss)
+        # (q_j^(-7/8) + eta_j (l_j - c))^(-8/7) with sum 1, where l_i = loss and the other l_j are 0.
+        base = self._q**-0.875
+        base[i] += self._etas[i] * loss
+        c = compiling.call(_solved, base, self._etas, min(loss, float((base / self._etas).min())))
+        self._q = (base - c * self._etas) ** (-8 / 7)
         self._p = [(1 - self.least) * q + self.least / len(self._q) for q in self._q.tolist()]
         for j, p in enumerate(self._p):
             if 1 / p > self._rho[j]:
                 self._rho[j] = 2 / p
                 self._etas[j] *= self.growth
         f.chosen = self._draw()
-
-
-def _moved(q: np.ndarray, eta: np.ndarray, i: int, loss: float) -> np.ndarray:
-    """Return (q_j^(-7/8) + eta_j (l_j - c))^(-8/7) with sum 1, where l_i = loss and the other l_j are 0."""
-    base = q**-0.875
-    base[i] += eta[i] * loss
-    solved = compiling.call(_solved, base, eta, min(loss, float((base / eta).min())))
-    moved: np.ndarray = (base - solved * eta) ** (-8 / 7)
-    return moved
 
 
 def _solved(base: np.ndarray, eta: np.ndarray, most: float) -> float:

@@ -6,9 +6,8 @@ This is the one place where several learners become one. To the engine, they are
 import copy
 import inspect
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.one_vs_rest import OneVsRestHypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import Learner
@@ -29,7 +28,7 @@ class OneVsRest(Learner):
 
     task = "multiclass"
     alike_until_full = None
-    form: ClassVar[type[Hypothesis]] = OneVsRestHypothesis
+    form = OneVsRestHypothesis
 
     def __init__(self, binary: Any) -> None:
         self.binary = binary
@@ -53,10 +52,7 @@ class OneVsRest(Learner):
 
 @cache
 def one_vs_rest(binary: Any) -> type[Any]:
-    """Return what makes `OneVsRest` of a binary learner, given its parameters.
-
-    It has the parameters and the declarations of the binary learner, and a variant and a title of its own.
-    """
+    """Return what makes `OneVsRest` of a binary learner: with its parameters, and an own variant and title."""
     form = binary.form
     label = binary.name if binary.variant is None else f"{binary.name}({binary.variant})"
     # The form and the learner behind it are part of run ids.

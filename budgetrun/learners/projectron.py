@@ -16,6 +16,10 @@ class NearTheSpan(Learner):
     """Parameters of the rules for two classes and for more.
 
     Parameters:
+    eta : float, >= 0
+        The largest distance ||delta|| of a projected example from the span (with several classes: of the update of the
+        true class and the rival together). With 0, only examples that lie in the span are projected: this is the
+        Perceptron with a linearly independent support set.
     threshold : {"distance", "squared_distance"}
         What eta is compared with: ||delta||, as in the text (default), or ||delta||^2, as in the authors' toolbox.
     """
@@ -31,11 +35,6 @@ class NearTheSpan(Learner):
 
 class Projectron(NearTheSpan, BinaryLearner):
     """The Perceptron, except that an example that nearly lies in the span of the support set is projected on it.
-
-    Parameters:
-    eta : float, >= 0
-        The largest distance ||delta|| of a projected example from the span. With 0, only examples that lie in the span
-        are projected: this is the Perceptron with a linearly independent support set.
 
     Notes: O(n^2) time per round and O(n^2) memory for n support examples. The support set is finite for any stream from
     a compact set (Theorem 1). Departures from the source: none by default.
@@ -57,10 +56,6 @@ class Projectron(NearTheSpan, BinaryLearner):
 
 class MulticlassProjectron(NearTheSpan, MulticlassLearner):
     """The multiclass Perceptron, except that an example that nearly lies in the span of the two classes is projected.
-
-    Parameters:
-    eta : float, >= 0
-        The largest distance ||delta|| of a projected update, of the true class and the rival together, from the span.
 
     Notes: Each class has its own span: O(n_y^2 + n_r^2) time per round, and memory for sum of n_c^2 numbers, with n_c
     support examples of class c. An example is not added to a class whose span it already lies in.

@@ -28,9 +28,9 @@ class _OnMargins(NearTheSpan):
     """The Projectron++, for two classes or more.
 
     Parameters:
-    threshold : {"distance", "squared_distance"}
-        What eta is compared with, in both places: ||delta||, as in the text (default), or ||delta||^2, as in the
-        authors' toolbox.
+    eta : float, > 0
+        The largest distance ||delta|| of a projected misclassified example from the span (with several classes: of the
+        update of the true class and the rival); a margin error is projected if its loss exceeds distance / eta.
 
     Attributes:
     gain : float
@@ -44,17 +44,22 @@ class _OnMargins(NearTheSpan):
         super().__init__(eta=eta, threshold=threshold)
         self.gain = 0.0
 
+    def price(self, residuals: Any) -> Any:
+        """Return distance / eta, the cost of projecting a margin error, for one ||delta||^2 or several."""
+        return (np.sqrt(residuals) if self.threshold == "distance" else residuals) / self.eta
+
+    def margin_step(self, residual: float, square: float, loss: float) -> float:
+        """Return tau for a margin error, and note what it gains; ``square`` is that of the projection."""
+        tau = step(loss, float(self.price(residual)), square)
+        self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
+        return tau
+
     def facts(self, f: Any) -> dict[str, float]:
         return {"gain": self.gain}
 
 
 class ProjectronPlusPlus(_OnMargins, Projectron):
     """The Projectron, which also projects an example inside the margin if its loss exceeds the cost of projecting.
-
-    Parameters:
-    eta : float, > 0
-        The largest distance of a projected misclassified example from the span; a margin error is projected if its loss
-        exceeds distance / eta.
 
     Notes: O(n^2) time per round and O(n^2) memory for n support examples. Departures from the source: none by default.
 
@@ -66,7 +71,7 @@ class ProjectronPlusPlus(_OnMargins, Projectron):
 
     def margins(self, f: Projected, t: int) -> np.ndarray:
         lost = f.residuals(t)
-        margins = np.maximum(1 - costs_of_projecting(lost, self.eta, self.threshold) - f.rounding, 0)
+        margins = np.maximum(1 - self.price(lost) - f.rounding, 0)
         # An example whose projection is 0 cannot be learned by projecting.
         margins[lost == f.squares_from(t)] = 0
         return margins
@@ -75,19 +80,13 @@ class ProjectronPlusPlus(_OnMargins, Projectron):
         if f.mistaken:
             super().update(f, y, score)
         else:
-            residual, square, loss = f.residual, f.projected_square, 1 - y * score
-            tau = step(loss, float(costs_of_projecting(residual, self.eta, self.threshold)), square)
-            self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
-            f.project(y * tau)
+            f.project(y * self.margin_step(f.residual, f.projected_square, 1 - y * score))
 
 
 class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
     """The multiclass Projectron, which also projects an example with a lead below 1 if that improves the mistake bound.
 
     Parameters:
-    eta : float, > 0
-        The largest distance of a projected misclassified example, of the true class and the rival together, from the
-        span; a margin error is projected if its loss exceeds distance / eta.
     hierarchy : str or None
         Groups of related labels, e.g. ``(0 6 8) (3 5) 1 2 4 7 9``; groups can contain groups. The kernel between (x, y)
         and (x', y') is then k(x, x') K(y, y'), where K(y, y') is the common fraction of the paths from the root, and
@@ -153,24 +152,13 @@ class MulticlassProjectronPlusPlus(_OnMargins, MulticlassProjectron):
         lost = f.residual_at(t, y, rival)
         if lost == f.square_at(t, y, rival):
             return 0.0
-        return max(1 - float(costs_of_projecting(lost, self.eta, self.threshold)) - f.rounding, 0.0)
+        return max(1 - float(self.price(lost)) - f.rounding, 0.0)
 
     def update(self, f: MulticlassProjected, y: int, rival: int, lead: float) -> None:
         if f.mistaken:
             super().update(f, y, rival, lead)
         else:
-            residual, square, loss = f.residual(y, rival), f.projected_square(y, rival), 1 - lead
-            tau = step(loss, float(costs_of_projecting(residual, self.eta, self.threshold)), square)
-            self.gain += gain(tau, loss, square, math.sqrt(residual / self.most_lost))
-            f.project(y, rival, tau)
-
-
-def costs_of_projecting(residuals: Any, eta: float, threshold: Threshold) -> Any:
-    """Return the cost of projecting a margin error: distance / eta.
-
-    ``residuals`` is ||delta||^2 of one example or of several, and the costs have its shape.
-    """
-    return (np.sqrt(residuals) if threshold == "distance" else residuals) / eta
+            f.project(y, rival, self.margin_step(f.residual(y, rival), f.projected_square(y, rival), 1 - lead))
 
 
 def step(loss: float, cost: float, projected_square: float) -> float:

@@ -1,12 +1,10 @@
 """Raker and AdaRaker: gradient descent over random features of several kernels, weighted by their losses."""
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
 from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperShare, Seed
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Frequencies, SeveralWidths
@@ -36,7 +34,7 @@ class OfSeveralKernels(Learner):
     unknown dynamics", JMLR 20: Raker and AdaRaker.
     """
 
-    form: ClassVar[type[Hypothesis]] = Mixture
+    form = Mixture
     # It acts in every round.
     margin = math.inf
     draws = True
@@ -82,7 +80,16 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Raker(OfSeveralKernels):
-    """Raker, for two classes or numbers."""
+    """Raker, for two classes or numbers.
+
+    Parameters:
+    rate : float, > 0, or None
+        A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far. None means eta / 2,
+        or eta for numbers.
+    regulariser : float, >= 0, below 1 / (2 step)
+        mu. The loss of a kernel in a round is log(1 + exp(-y w . z(x))), or (y - w . z(x))^2 for numbers, plus mu
+        ||w||^2.
+    """
 
     name = "raker"
     title = "Raker"
@@ -128,10 +135,6 @@ class Raker(_Raker, BinaryLearner):
     Parameters:
     step : float, > 0
         eta. In every round, the weights w of each kernel take a step eta y z(x) / (1 + exp(y w . z(x))).
-    rate : float, > 0, or None
-        A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far; None means eta / 2.
-    regulariser : float, >= 0, below 1 / (2 step)
-        mu. The loss of a kernel in a round is log(1 + exp(-y w . z(x))) + mu ||w||^2.
 
     Notes: O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. The learner acts in
     every round; a prediction of at most 1e-9 eta counts as 0. Departures from the source, which was not at hand: it is
@@ -149,10 +152,6 @@ class RakerRegressor(_Raker, RegressionLearner):
     Parameters:
     step : float, > 0
         eta. In every round, the weights w of each kernel take a step 2 eta (y - w . z(x)) z(x).
-    rate : float, > 0, or None
-        A kernel's share of f is proportional to exp(-rate L), with L the sum of its losses so far; None means eta.
-    regulariser : float, >= 0, below 1 / (2 step)
-        lambda. The loss of a kernel in a round is (y - w . z(x))^2 + lambda ||w||^2.
 
     Notes: O(K D d) per round for K kernels. There is no support set. Only for the Gaussian kernel. A prediction of at
     most 2e-9 eta counts as 0. The source was not at hand: that the losses have the rate eta, and the factor 2 of the
@@ -170,6 +169,10 @@ class _AdaRaker(OfSeveralKernels):
     """AdaRaker, for two classes or numbers.
 
     Parameters:
+    step : float, > 0
+        eta. Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1. In every round, the weights
+        w of each of its kernels take a step eta s_k y z(x) / (1 + exp(y w . z(x))), or 2 eta s_k (y - w . z(x)) z(x)
+        for numbers, with s_k = min(1/2, 2^(-k/2)).
     regulariser : float, >= 0, below 2 / step
         lambda. Before that step, w is multiplied by 1 - eta s_k lambda.
     rate : float, > 0
@@ -251,19 +254,13 @@ class _AdaRaker(OfSeveralKernels):
         most, least = errors.max(axis=-1, keepdims=True), errors.min(axis=-1, keepdims=True)
         half = (most - least) / 2
         apart = half > rounding * most
-        scaled: np.ndarray = np.where(apart, (errors - (most + least) / 2) / np.where(apart, half, 1.0), 1.0)
-        return scaled
+        return np.where(apart, (errors - (most + least) / 2) / np.where(apart, half, 1.0), 1.0)
 
 
 class AdaRaker(_AdaRaker, BinaryLearner):
     """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by mistakes.
 
-    Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
-
     Parameters:
-    step : float, > 0
-        eta. In every round, the weights w of each kernel in copy k take a step eta s_k y z(x) / (1 + exp(y w . z(x))),
-        with s_k = min(1/2, 2^(-k/2)).
     beta : float, 0 < beta < 1
         After a round, the kernels' shares in a copy are multiplied by beta for a mistake, and grow by 0.0001; then they
         are scaled to sum to 1.
@@ -276,12 +273,7 @@ class AdaRaker(_AdaRaker, BinaryLearner):
 class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by errors.
 
-    Copy k, for k = 1, 2, ..., begins in round 2^(k - 1) + 1, the first in round 1.
-
     Parameters:
-    step : float, > 0
-        eta. In every round, the weights w of each kernel in copy k take a step 2 eta s_k (y - w . z(x)) z(x), with s_k
-        = min(1/2, 2^(-k/2)).
     beta : float, 0 < beta < 1
         After a round, the kernels' shares in a copy are multiplied by beta^r, with r the squared errors of the copy's
         kernels, scaled to [-1, 1], or 1 if they are equal; then they grow by 1e-12.
@@ -325,11 +317,10 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
 
 
 def _scales(n: int) -> np.ndarray:
-    """Return min(1/2, 2^(-k/2)) for k = 1 to n."""
+    """Return s_k for k = 1 to n."""
     return np.minimum(0.5, 0.5 ** (np.arange(1, n + 1) / 2))
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:
     """Return each row of weights, scaled to sum to 1."""
-    shares: np.ndarray = weights / weights.sum(axis=-1, keepdims=True)
-    return shares
+    return weights / weights.sum(axis=-1, keepdims=True)

@@ -8,7 +8,7 @@ from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner
 
 
 class RandomRemoval(Budgeted):
-    """Parameters of the rules for two classes and for more.
+    """A rule that removes examples at random.
 
     Parameters:
     seed : int, >= 0
@@ -16,8 +16,6 @@ class RandomRemoval(Budgeted):
         support set, oldest first.
     """
 
-    name = "rbp"
-    title = "RBP"
     draws = True
 
     def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
@@ -38,6 +36,8 @@ class RBP(RandomRemoval, BinaryLearner):
     57
     """
 
+    name = "rbp"
+    title = "RBP"
     alike_until_full = "adds mistakes"
 
     def update(self, f: Expansion, y: int, score: float) -> None:
@@ -56,6 +56,9 @@ class MulticlassRBP(RandomRemoval, MulticlassLearner):
     >>> digits(MulticlassRBP(budget=20), gamma=0.05).mistakes
     178
     """
+
+    name = "rbp"
+    title = "RBP"
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:

@@ -1,7 +1,7 @@
 """The Shrinking Perceptron."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -10,6 +10,7 @@ from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner
 
 _NAMES = ("m", "norm")
+_TINY = 1e-300
 
 
 def _formula(text: str) -> str:
@@ -52,18 +53,12 @@ class ShrinkingPerceptron(BinaryLearner):
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
-        phi = self._coefficient(f)
+        phi: Any = self.phi
+        if self._formula is not None:
+            norm = math.sqrt(max(f.norm_sq, _TINY))
+            phi = min(1.0, max(_TINY, self._formula(m=f.mistakes, norm=norm)))
         self.shrinking -= math.log(phi)
         f.scale(phi)
 
     def facts(self, f: Expansion) -> dict[str, float]:
         return {"shrinking": self.shrinking}
-
-    def _coefficient(self, f: Expansion) -> float:
-        if self._formula is None:
-            return self.phi  # type: ignore[return-value]
-        norm = math.sqrt(max(f.norm_sq, _TINY))
-        return min(1.0, max(_TINY, self._formula(m=f.mistakes, norm=norm)))
-
-
-_TINY = 1e-300

@@ -83,10 +83,7 @@ class TighterPerceptron(Budgeted, BinaryLearner):
         f.remember(y)
 
     def most_redundant(self, coef: np.ndarray, roundings: np.ndarray) -> int:
-        """Return the support example without which f errs least often on the support set.
-
-        Scores of at most ``roundings``, shape (size,), are 0.
-        """
+        """Return the one without which f errs least often on the support set; up to ``roundings``, a score is 0."""
         pairs, n = self._pairs, len(coef)
         # By place: all are taken.
         scores, limits, positive = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.bool_)

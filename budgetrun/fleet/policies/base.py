@@ -10,23 +10,14 @@ class Policy(Compilable):
 
     Each learner has a price, and the cheapest pays; of equal ones, that of the lowest number. A tournament in a tree
     finds it: an event changes a few prices, in O(log m) each.
-
-    Attributes
-    ----------
-    name : str
-        The name in configs, e.g. ``least_damage``.
-    by_age : bool
-        Whether prices depend on the ages of entries across learners; then these are stored.
-    by_row : bool
-        Whether ages are stored by row: entries of the same row have the same.
-    greedy : bool
-        Whether any entry may go that does no harm, not only the oldest of a learner.
     """
 
-    name: ClassVar[str] = ""
-    by_age: ClassVar[bool] = False
-    by_row: ClassVar[bool] = False
-    greedy: ClassVar[bool] = False
+    name: ClassVar[str] = ""  #: in configs, e.g. ``least_damage``
+    by_age: ClassVar[bool] = (
+        False  #: whether prices depend on the ages of entries across learners, which are then stored
+    )
+    by_row: ClassVar[bool] = False  #: whether ages are stored by row: entries of the same row have the same
+    greedy: ClassVar[bool] = False  #: whether any entry may go that does no harm, not only the oldest of a learner
 
     def price(self, memory: Any, j: int) -> float:
         """Return the price of learner ``j``, which holds more than its floor."""
@@ -34,8 +25,7 @@ class Policy(Compilable):
 
     def is_over(self, memory: Any) -> bool:
         """Return whether an entry must go, while some learner is above its floor."""
-        full: bool = memory.is_full()
-        return full
+        return bool(memory.is_full())
 
     def relieve(self, memory: Any) -> None:
         """Remove an entry, or several at once."""

@@ -11,8 +11,7 @@ from budgetrun.fleet.policies.base import Policy
 class Random(Policy):
     """The owner of a random entry pays: entries of learners above their floors, in the order of the learners.
 
-    Parameters
-    ----------
+    Parameters:
     seed : int, >= 0
         Seed of ``numpy.random.default_rng``; one draw per removal, an index into these entries.
     """

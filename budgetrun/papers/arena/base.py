@@ -6,10 +6,9 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from budgetrun.base.errors import InputError
-from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.outside import Outside, Program
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Family
+from budgetrun.learners.base import BinaryLearner
 
 # Log-odds of probabilities of 0 and 1.
 _LARGEST = 30.0
@@ -21,8 +20,8 @@ class ProgramLearner(BinaryLearner):
     It is not held to any number of bytes: those of its model are measured after the last round.
     """
 
-    form: ClassVar[type[Hypothesis]] = Outside
-    family: ClassVar[Family] = "program"
+    form = Outside
+    family = "program"
     margin = math.inf
     compiled = False
     holds = 0.0
@@ -41,10 +40,7 @@ class ProgramLearner(BinaryLearner):
 
 
 def package(name: str, install: str) -> Any:
-    """Import a package that is optional.
-
-    Raises InputError: it is not installed.
-    """
+    """Import a package that is optional; an InputError if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -52,10 +48,7 @@ def package(name: str, install: str) -> Any:
 
 
 def part_of(package_name: str, path: str, install: str) -> Any:
-    """Return a class of a package by its path there, such as ``tree.HoeffdingTreeClassifier``.
-
-    Raises InputError: the package or the class is not there.
-    """
+    """Return a class by its path in a package, ``tree.HoeffdingTreeClassifier`` say; an InputError if it is missing."""
     module, _, name = path.rpartition(".")
     package(package_name, install)
     try:

@@ -63,13 +63,20 @@ class Model:
             return float(self._model.decision_function(self._row)[0])
 
     def learn(self, x: np.ndarray, y: int) -> None:
-        if self._components is not None and self._features is None:
-            self._first.append((x.copy(), y))
-            if len(self._first) < self._components:
-                return
-            self._make_features()
-        else:
+        if self._components is None or self._features is not None:
             self._fit(self._row if self._begun else x[None], [y])
+            return
+        self._first.append((x.copy(), y))
+        if len(self._first) == self._components:
+            from sklearn.kernel_approximation import Nystroem
+
+            from budgetrun.kernels.width import median_gamma
+
+            X, labels = np.array([x for x, _ in self._first]), [label for _, label in self._first]
+            gamma = median_gamma(X)
+            self._features = Nystroem(gamma=gamma, n_components=self._components, random_state=self._seed).fit(X)
+            self._first = []
+            self._fit(self._map(X), labels)
 
     def size(self) -> int:
         return len(pickle.dumps((self._model, self._features, self._first)))
@@ -78,17 +85,6 @@ class Model:
         with _unchecked():
             self._model.partial_fit(mapped, y, classes=[-1, 1])
         self._begun = True
-
-    def _make_features(self) -> None:
-        from sklearn.kernel_approximation import Nystroem
-
-        from budgetrun.kernels.width import median_gamma
-
-        X, y = np.array([x for x, _ in self._first]), [label for _, label in self._first]
-        gamma = median_gamma(X)
-        self._features = Nystroem(gamma=gamma, n_components=self._components, random_state=self._seed).fit(X)
-        self._first = []
-        self._fit(self._map(X), y)
 
     def _map(self, X: np.ndarray) -> np.ndarray:
         mapped: np.ndarray = X if self._features is None else self._features.transform(X)

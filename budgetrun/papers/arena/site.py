@@ -27,7 +27,7 @@ from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Budget, Place
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, paired
 from budgetrun.results.store.curves import Curves
-from budgetrun.results.store.read import Results, load
+from budgetrun.results.store.read import Results
 
 # The points of a curve, and the learners of a diagram of ranks.
 _POINTS, _SHOWN = 24, 12
@@ -53,7 +53,6 @@ class Entry:
 
     @property
     def mean(self) -> float:
-        """The mean error."""
         return float(self.errors.mean())
 
     @property
@@ -64,10 +63,7 @@ class Entry:
 
 
 class Arena:
-    """The results of an arena, with the settings that the first rounds chose.
-
-    Raises InputError: the runs have not recorded their bytes.
-    """
+    """The results of an arena, with the settings that the first rounds chose; an InputError if no run has its bytes."""
 
     def __init__(self, results: Results) -> None:
         if KEPT_BYTES not in results.runs or results.runs[KEPT_BYTES].isna().all():
@@ -118,17 +114,16 @@ class Arena:
         """
         found, ps = [], []
         for dataset in self.results.datasets:
-            best = {}
-            for family in ("kernel", "linear"):
-                own = [e for label in self._of(family) if (e := self.within(dataset, label, size))]
-                best[family] = min(own, key=lambda e: e.mean, default=None)
-            if best["kernel"] and best["linear"] and best["kernel"].mean >= best["linear"].mean:
+            best: dict[str, Entry] = {}
+            for label in self.results.labels:
+                family, e = self.results.families[label], self.within(dataset, label, size)
+                if e and (family not in best or e.mean < best[family].mean):
+                    best[family] = e
+            kernel, linear = best.get("kernel"), best.get("linear")
+            if kernel and linear and kernel.mean >= linear.mean:
                 found.append(dataset)
-                ps.append(_differ(best["kernel"], best["linear"]))
+                ps.append(_differ(kernel, linear))
         return [(dataset, p < LEVEL) for dataset, p in zip(found, holm(ps), strict=True)]
-
-    def _of(self, family: str) -> list[str]:
-        return [label for label in self.results.labels if self.results.families[label] == family]
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -241,7 +236,7 @@ class Arena:
         return found
 
     def write(self, folder: Path) -> list[Path]:
-        """Write the site: a page, and the charts' library beside it. Return the paths."""
+        """Write a page, and the charts' library beside it; return the paths. An InputError: its package is missing."""
         seconds = sum(part["cpu_seconds"] for part in self.results.manifest["parts"])
         page = template("site.html.jinja").render(
             title=self.results.report.title or self.results.name, arena=self, results=self.results,
@@ -269,14 +264,6 @@ class Ranks:
     def order(self) -> list[int]:
         """The learners, the best first."""
         return [int(i) for i in np.argsort(self.ranks, kind="stable")]
-
-
-def site(results: Path, into: Path) -> list[Path]:
-    """Write the site of a results folder; return the paths of its files.
-
-    Raises InputError: the folder is not that of an arena, or a package is not installed.
-    """
-    return Arena(load(results)).write(into)
 
 
 def _limit(entry: Entry) -> float:

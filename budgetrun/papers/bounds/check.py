@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -89,12 +89,13 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     config = results.config
     checked = Checked(n_runs=len(results.runs))
     specs = {spec.label: spec for spec in config.datasets}
-    labels: set[str] = set()
     selections = {spec.label: spec for spec in config.select}
     kind = kinds.find(config.kind) if config.kind else None
     for dataset in results.datasets:
         runs = results.runs[results.runs["dataset"] == dataset]
-        chosen = _streams(runs, streams)
+        # All tasks of a repetition before the next repetition.
+        every = sorted({(int(r), task) for r, task in zip(runs["repetition"], runs["task"], strict=True)})
+        chosen = every[:streams]
         try:
             sha256 = _check_data(specs[dataset], data_dir, results)
             for repetition in sorted({repetition for repetition, _ in chosen}):
@@ -103,9 +104,7 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                 wanted = None if kind and kind.of_all_tasks else tasks
                 stream = open_stream(specs[dataset], config.seed, repetition, data_dir, wanted, sha256)
                 checked.n_checked += len(here)
-                rows = _selection_rows(here, selections)
-                checked.rows += rows
-                labels |= {row.label for row in rows}
+                checked.rows += _selection_rows(here, selections)
                 here = here[~here["label"].isin(selections)]
                 kernels = _kernels(specs[dataset], results)
                 for kernel in kernels:
@@ -117,22 +116,17 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
                     else:
                         rows = [_row([row], verdict) for row, verdict in found]
                     checked.rows += rows
-                    labels |= {row.label for row in rows}
                     drawn = any(key[0] == dataset for key in checked.competitors)
                     if not drawn and repetition == chosen[0][0] and chosen[0][1] in competitors:
                         key = dataset, *chosen[0], str(own["kernel"].iloc[0])
                         checked.competitors[key] = competitors[chosen[0][1]]
         except DataMissingError as error:
             checked.missing.append(str(error))
+    labels = {row.label for row in checked.rows}
     datasets = {row.dataset for row in checked.rows} or set(results.datasets)
     present = results.runs[results.runs["dataset"].isin(datasets)]["label"]
     checked.without = [label for label in dict.fromkeys(present) if label not in labels]
     return checked
-
-
-def _streams(runs: pd.DataFrame, most: int | None) -> list[tuple[int, str]]:
-    """Return repetition and task of the streams to check: all tasks of a repetition before the next repetition."""
-    return sorted({(int(r), task) for r, task in zip(runs["repetition"], runs["task"], strict=True)})[:most]
 
 
 def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> str:
@@ -171,9 +165,13 @@ def _check_stream(
         n_classes = problem_of(spec.task).n_classes(len(stream.classes))
         shifting = any(bound.shifting for _, bound in live)
         competitors = theory.find(stream.X, wanted, kernel, n_classes, shifting=shifting)
-    rows = [_checked([entry], bound, competitors) for entry, bound in pairs if not _is_on_mean(bound)]
-    rows += [_checked(group, bound, competitors) for group, bound in _by_seed(pairs)]
-    return rows, competitors
+    # A bound on an expectation is checked on the mean of the runs that differ only in their seeds.
+    groups: dict[tuple[Any, ...], list[_Entry]] = {}
+    for entry, bound in sorted(pairs, key=lambda pair: _is_on_mean(pair[1])):
+        row = entry.row
+        of = ("task", "repetition", "label", "parameters", "budget", "kernel") if _is_on_mean(bound) else ("run_id",)
+        groups.setdefault((bound, *(row[name] for name in of)), []).append(entry)
+    return [_checked(group, bound, competitors) for (bound, *_), group in groups.items()], competitors
 
 
 def _records(runs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -190,33 +188,20 @@ class _Entry(NamedTuple):
 def _run(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = json.loads(row["parameters"])
     variant = parameters.pop("variant", None)
-    # A row of a learner has no objective.
-    of_solver = not math.isnan(row["objective"])
     algorithm = kinds.class_of(row["algorithm"], variant, problem_of(spec.task).name)
     parameters.pop("budget", None)
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])
     if algorithm.draws:
         parameters["seed"] = int(row["seed"])
-    updates = row["steps"] if of_solver else float(row["updates"])
-    facts = json.loads(row.get("facts") or "null")
-    of_all = row["objective"], int(row["n_examples"])
+    # A row of a learner has no objective.
+    updates = float(row["updates"]) if math.isnan(row["objective"]) else row["steps"]
+    facts, of_all = json.loads(row.get("facts") or "null"), (row["objective"], int(row["n_examples"]))
     return Run(algorithm(**parameters), row["mistakes"], updates, largest_square, facts, *of_all)
 
 
 def _is_on_mean(bound: Bound) -> bool:
     return bound.counts == "expected mistakes"
-
-
-def _by_seed(pairs: list[tuple[_Entry, Bound]]) -> Iterator[tuple[list[_Entry], Bound]]:
-    """Yield the runs that differ only in their seeds, with each bound on their mean."""
-    groups: dict[tuple[Any, ...], tuple[list[_Entry], Bound]] = {}
-    for entry, bound in pairs:
-        if _is_on_mean(bound):
-            row = entry.row
-            key = bound, row["task"], row["repetition"], row["label"], row["parameters"], row["budget"], row["kernel"]
-            groups.setdefault(key, ([], bound))[0].append(entry)
-    yield from groups.values()
 
 
 def _checked(group: list[_Entry], bound: Bound, competitors: dict[str, Competitors]) -> Row:
@@ -239,8 +224,7 @@ def _lower_end(counts: NDArray[np.float64]) -> float:
 def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) -> list[Row]:
     """Return the bounds on the rules among some runs of a repetition, whose candidates are among these runs."""
     found = []
-    rows: Any = runs[runs["label"].isin(selections)].to_dict("records")
-    for row in rows:
+    for row in _records(runs[runs["label"].isin(selections)]):
         spec = selections[row["label"]]
         rule = selection.registry()[spec.rule](**spec.parameters)
         facts, T = json.loads(row["facts"]), int(row["n_examples"])
@@ -256,13 +240,11 @@ def _selection_rows(runs: pd.DataFrame, selections: Mapping[str, SelectSpec]) ->
 
 def _row(rows: list[dict[str, Any]], verdict: Verdict, bound: Bound | None = None, run: Run | None = None) -> Row:
     row = rows[0]
+    same = {name: row[name] for name in ("dataset", "task", "kernel", "label")}
     return Row(
+        **same,
         run_ids=tuple(str(of_seed["run_id"]) for of_seed in rows),
-        dataset=row["dataset"],
-        task=row["task"],
         repetition=int(row["repetition"]),
-        kernel=row["kernel"],
-        label=row["label"],
         setting=row["setting"].text,
         budget=None if math.isnan(row["budget"]) else int(row["budget"]),
         n_examples=int(row["n_examples"]),

@@ -19,6 +19,7 @@ from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.papers.fleets.measure import Events, events_of
 from budgetrun.papers.theory import Bound, Competitors, Run, Verdict
 from budgetrun.papers.theory.base import Condition, Counted, Floats, at_least, short_examples
+from budgetrun.papers.theory.forgetron import ForgetronLemma6
 
 _LEAST = 84
 # The policies that shrink for nothing but the oldest entry of all.
@@ -26,16 +27,12 @@ _OLDEST_OF_ALL = ("sum_bound", "harmless")
 _NOT_LISTED = "facts of each learner are kept for 200 learners at most"
 
 
-class Measured(Bound):
+class Measured(ForgetronLemma6):
     """M <= ||g||^2 (1 + sum of log(1 / Phi)) + 2 D + Q, whatever the floor."""
 
     name = "Shared memory, measured"
     learners = ()
-    counts: ClassVar[Counted] = "mistakes of a learner"
-    within = "U"
-
-    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return norm**2 * (1 + run.fact("shrinking")) + 2 * loss + run.fact("damage")
+    counts = "mistakes of a learner"
 
 
 class OfFloor(Bound):

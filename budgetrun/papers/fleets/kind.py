@@ -47,7 +47,6 @@ class Fleets(RunKind):
                 checker.add(("datasets", i, "task"), text)
 
     def misfit(self, algorithm: type[SharedMemory], dataset: DatasetSpec) -> str:
-        """Return that a kernel looks at more than an example, if so."""
         return "" if dataset.kernel is None or dataset.kernel.name != "multitask" else "give the kernel of the examples"
 
     def measure(self, job: Job, settings: Settings) -> Measured:

@@ -92,9 +92,8 @@ def _measured(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[R
         seconds=round(seconds, 6),
         facts=facts(played),
     )
-    rounds, so_far, held = zip(*played.over_time, strict=True)
-    curves = {"rounds": np.array(rounds), "mistakes": np.array(so_far), "held": np.array(held)}
-    return row, {"run_id": np.array([run.run_id])} | {name: array[None] for name, array in curves.items()}
+    curves = zip(("rounds", "mistakes", "held"), zip(*played.over_time, strict=True), strict=True)
+    return row, {"run_id": np.array([run.run_id])} | {name: np.array(values)[None] for name, values in curves}
 
 
 def events_of(stream: Stream, algorithm: Algorithm, dtype: str, seeds: list[int]) -> Events:
@@ -132,8 +131,8 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     shares = events.keys is None
     sizes = arrays.bytes_of(made, events.X.shape[1], dtype, shares)
     if algorithm.policy != "equal_split":
-        if m * algorithm.floor * sum(sizes) > limit:
-            least = m * algorithm.floor * sum(sizes)
+        least = m * algorithm.floor * sum(sizes)
+        if least > limit:
             raise ValueError(
                 f"{m:,} floors of {algorithm.floor:,} entries need shared_memory: {least:,}, got {limit:,}"
             )
@@ -199,12 +198,11 @@ def _play(
             compiling.call(arrays.play_batch, memory, keys, charges, X, y, out)
             np.add.at(played.mistakes, keys, y * out <= 0)
             np.add.at(played.seen, keys, 1)
-        entries = int(memory.counts[arrays.ENTRIES])
-        rows = int(memory.counts[arrays.BYTES]) if splits and shares else 0
-        held = memory.counts[arrays.BYTES]
+        entries, held = int(memory.counts[arrays.ENTRIES]), int(memory.counts[arrays.BYTES])
         if splits:
-            held = entries * sizes[0] + (entries if own_rows else rows) * sizes[1]
-        played.peak_bytes = max(played.peak_bytes, int(held))
+            # The bytes of shared rows are counted as rows.
+            held = entries * sizes[0] + (entries if own_rows else held) * sizes[1]
+        played.peak_bytes = max(played.peak_bytes, held)
         played.most_entries = max(played.most_entries, entries)
         if splits and played.peak_bytes > limit and not own_rows:
             break

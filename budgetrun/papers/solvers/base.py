@@ -57,7 +57,7 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Return objective / lower_bound - 1, which bounds J / J_opt - 1; nan without a lower bound."""
+        """An upper bound on J / J_opt - 1; nan without a lower bound."""
         return relative_gap(self.objective, self.lower_bound)
 
 
@@ -104,10 +104,7 @@ class Solver(ABC):
 
 
 class Clock:
-    """Processor seconds since it was created, without those spent in its ``with`` blocks.
-
-    Unlike wall-clock seconds, they do not depend on what else runs on the machine.
-    """
+    """Processor seconds since it was created, without those in its ``with`` blocks; other load does not change them."""
 
     def __init__(self) -> None:
         self._start = time.process_time()
@@ -115,7 +112,6 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """The time counted so far."""
         now = time.process_time() if self._stopped is None else self._stopped
         return now - self._start
 

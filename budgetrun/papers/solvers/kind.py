@@ -33,7 +33,6 @@ class Solvers(RunKind):
         return registry()
 
     def cost(self, algorithm: type[Solver]) -> str:
-        """Return the passes that a solver declares."""
         return f"about {algorithm.passes:,} passes over the data."
 
     def check(self, checker: Checker, given: Mapping[str, Any], datasets: list[DatasetSpec | None]) -> None:
@@ -50,7 +49,6 @@ class Solvers(RunKind):
                 checker.add(("datasets", i, "task"), text)
 
     def misfit(self, algorithm: type[Solver], dataset: DatasetSpec) -> str:
-        """Return that a solver cannot use the kernel of a dataset, if so."""
         if dataset.kernel is None or dataset.kernel.name in algorithm.kernels:
             return ""
         known, of = " or ".join(algorithm.kernels), f"dataset {dataset.label!r} has {dataset.kernel.name}"

@@ -62,7 +62,7 @@ class AVPCorollary1(Bound):
 
     name = "Liao et al. (2024), Corollary 1"
     learners = (("avp", None),)
-    anytime = False
+    of_updates = True
 
     def conditions(self, run: Run) -> list[Condition]:
         return [
@@ -72,7 +72,7 @@ class AVPCorollary1(Bound):
         ]
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        gain: float = (1 - 2 * run.learner.epsilon) * (run.updates - run.mistakes)
+        gain: float = (1 - 2 * run.learner.epsilon) * run.margin_updates
         return 2 * loss + norm**2 + gain
 
 
@@ -86,7 +86,6 @@ class AVPCorollary2(Bound):
     learners = (("avp", None),)
     needs = ("margin_steps",)
     within = "U"
-    anytime = False
 
     def conditions(self, run: Run) -> list[Condition]:
         U = run.learner.U
@@ -103,21 +102,15 @@ class AVPCorollary2(Bound):
 
 
 class AhpatronBound(Bound):
-    """Base of the bounds on Ahpatron, with r = U / sqrt(B), |N_T|, and ||g|| <= U."""
+    """Base of the bounds on Ahpatron, with r = U / sqrt(B) and ||g|| <= U."""
 
     learners = (("ahpatron", None),)
     within: ClassVar[str | None] = "U"
-    anytime = False
+    of_updates = True
 
     @staticmethod
     def r(run: Run) -> float:
-        """Return U / sqrt(B)."""
         return float(run.learner.U / math.sqrt(run.learner.budget))
-
-    @staticmethod
-    def margin_updates(run: Run) -> float:
-        """Return |N_T|."""
-        return run.updates - run.mistakes
 
 
 class AhpatronLemma1(AhpatronBound):
@@ -162,7 +155,7 @@ class AhpatronTheorem4(AhpatronBound):
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         epsilon: float = run.learner.epsilon
-        r, margin = self.r(run), self.margin_updates(run)
+        r, margin = self.r(run), run.margin_updates
         s = r / math.sqrt(2)
         halving = 12 * r * loss + (3 * r - epsilon) / (1 - 3 * r) * margin
         not_halving = 0.9 * r * loss + norm**2 / (2 * r) + (s - epsilon) / (1 - s) * margin
@@ -200,11 +193,10 @@ class AhpatronTheorem6(AhpatronBound):
         return run.fact("moved") / float(run.learner.U) / halvings if halvings else 0.0
 
     def c(self, run: Run) -> float:
-        """Return c = (1/4 + 9 zeta / 2) r."""
         return (1 / 4 + 9 / 2 * self.zeta(run)) * self.r(run)
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         epsilon: float = run.learner.epsilon
-        c, r, zeta, margin = self.c(run), self.r(run), self.zeta(run), self.margin_updates(run)
+        c, r, zeta, margin = self.c(run), self.r(run), self.zeta(run), run.margin_updates
         excess = c * loss + (1 - 2 * zeta) * norm**2 / r + (c - epsilon) * margin
         return loss + excess / (1 - c)

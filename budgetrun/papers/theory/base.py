@@ -35,6 +35,11 @@ class Run:
     objective: float = math.nan  # J of the weights that a solver found
     n_examples: int = 0  # those of a solver
 
+    @property
+    def margin_updates(self) -> float:
+        """|N_T|: the updates that are not mistakes."""
+        return self.updates - self.mistakes
+
     def fact(self, name: str) -> float:
         """Return one of the facts; a KeyError if the run has no such fact."""
         return (self.facts or {})[name]
@@ -107,7 +112,7 @@ class Bound(ABC):
     compares: ClassVar[bool] = True  # a competitor occurs on the right-hand side
     shifting: ClassVar[bool] = False  # competitors may change during the stream
     normalised: ClassVar[bool] = False  # it is about x / sqrt(k(x, x)) instead of x
-    anytime: ClassVar[bool] = True  # it depends only on the parameters of a run, so it is known after each round
+    of_updates: ClassVar[bool] = False  # it depends on the number of updates
 
     def is_about(self, algorithm: Any) -> bool:
         """Return True for a theorem on this learner, regardless of its parameters; or on this solver."""
@@ -132,6 +137,11 @@ class Bound(ABC):
 
     # -- common to all -------------------------------------------------------------------------------------------
 
+    @property
+    def anytime(self) -> bool:
+        """True if it depends only on the parameters of a run, so that it is known after each round."""
+        return not (self.of_updates or self.needs)
+
     def why_void(self, run: Run) -> str:
         """Return the conditions that do not hold, or that facts are missing; empty if the bound applies."""
         if self._lacks_facts(run):
@@ -155,7 +165,7 @@ class Bound(ABC):
             return Verdict(self.name, self.counts, self.count(run), value, conditions)
         assert competitors is not None
         value, best, norm = self.best(run, competitors)
-        loss = float(best.losses(np.array([norm]), self.normalised)[0])
+        loss = float(best.losses(np.array([norm]))[0])
         shift = float(best.shift_at(norm))
         return Verdict(self.name, self.counts, self.count(run), value, conditions, "", best, norm, loss, shift)
 
@@ -163,7 +173,7 @@ class Bound(ABC):
         """Return the smallest right-hand side, its competitor, and the norm to which that competitor is scaled."""
         largest = self.largest_norm(run)
         found = []
-        for competitor in competitors.all if self.shifting else competitors.fixed:
+        for competitor in self._choices(competitors):
             norms = competitor.grid(largest)
             values = self._values(run, competitor, norms)
             at = int(np.argmin(values))
@@ -181,9 +191,9 @@ class Bound(ABC):
         The norms are from a coarser grid than in `check`.
         """
         found = np.full(len(rounds), np.inf)
-        for competitor in competitors.all if self.shifting else competitors.fixed:
+        for competitor in self._choices(competitors):
             for norm in competitor.grid(self.largest_norm(run))[::-2]:
-                losses = competitor.losses_so_far(norm, rounds, self.normalised)
+                losses = competitor.losses_so_far(norm, rounds)
                 shifts = np.full(len(rounds), competitor.shift_at(norm))
                 values = self.value(run, np.full(len(rounds), norm), losses, shifts)
                 found = np.fmin(found, values)
@@ -192,31 +202,34 @@ class Bound(ABC):
     def _lacks_facts(self, run: Run) -> bool:
         return not set(self.needs) <= set(run.facts or ())
 
+    def _choices(self, competitors: Competitors) -> list[Competitor]:
+        found = competitors.all if self.shifting else competitors.fixed
+        return [one.normalised if self.normalised else one for one in found]
+
     def _values(self, run: Run, competitor: Competitor, norms: Floats) -> Floats:
-        losses = competitor.losses(norms, self.normalised)
-        values = self.value(run, norms, losses, competitor.shift_at(norms))
+        values = self.value(run, norms, competitor.losses(norms), competitor.shift_at(norms))
         return np.where(np.isfinite(values), values, np.inf)
 
 
-def at_most(name: str, limit: float, found: float, text: str | None = None) -> Condition:
+def at_most(name: str, limit: float, found: float, text: str) -> Condition:
     """Return the condition that a quantity is no larger than ``limit``, up to rounding."""
-    return Condition(text or f"{name} <= {limit:g}", _is(name, found), found <= limit * (1 + 1e-9))
+    return Condition(text, _is(name, found), found <= limit * (1 + 1e-9))
 
 
-def at_least(name: str, limit: float, found: float, text: str | None = None) -> Condition:
+def at_least(name: str, limit: float, found: float) -> Condition:
     """Return the condition that a quantity is no smaller than ``limit``."""
-    return Condition(text or f"{name} >= {limit:g}", _is(name, found), found >= limit)
+    return Condition(f"{name} >= {limit:g}", _is(name, found), found >= limit)
 
 
-def between(name: str, low: float, high: float, found: float, text: str | None = None) -> Condition:
+def between(name: str, low: float, high: float, found: float, text: str) -> Condition:
     """Return the condition that a quantity is above ``low`` and below ``high``."""
-    return Condition(text or f"{low:.4g} < {name} < {high:.4g}", _is(name, found), low < found < high)
+    return Condition(text, _is(name, found), low < found < high)
 
 
-def is_set_to(name: str, wanted: Any, found: Any, text: str | None = None) -> Condition:
+def is_set_to(name: str, wanted: Any, found: Any, text: str) -> Condition:
     """Return the condition that a parameter has this value."""
     same = math.isclose(wanted, found, rel_tol=1e-9) if isinstance(wanted, float) else wanted == found
-    return Condition(text or f"{name} = {_shown(wanted)}", _is(name, found), same)
+    return Condition(text, _is(name, found), same)
 
 
 def short_examples(run: Run) -> Condition:
@@ -231,8 +244,4 @@ def about(bounds: Sequence[Bound], algorithm: Any) -> list[Bound]:
 
 
 def _is(name: str, found: Any) -> str:
-    return f"{name} is {_shown(found)}"
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{name} is {f'{found:.4g}' if isinstance(found, float) else found}"

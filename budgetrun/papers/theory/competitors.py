@@ -1,7 +1,9 @@
 """Competitors in hindsight: the functions a mistake bound compares a learner with, found without the learner."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -35,12 +37,9 @@ class Competitor:
     lengths: Floats  # shape (T,): sqrt(k(x, x)), or 1 where that is 0
     shift: float = 0.0  # the sum of ||g_t - g_(t-1)|| of a sequence
 
-    def losses(self, norms: Floats, normalised: bool = False) -> Floats:
-        """Return the sums of hinge losses of g scaled to each of the norms, which are > 0, or any if g is 0.
-
-        With ``normalised``, on examples x / sqrt(k(x, x)).
-        """
-        margins, sums = self._normalised if normalised else self._sorted
+    def losses(self, norms: Floats) -> Floats:
+        """Return the sums of hinge losses of g scaled to each of the norms, which are > 0, or any if g is 0."""
+        margins, sums = self._sorted
         if self.norm == 0:
             return np.full(len(norms), float(len(margins)))
         scales = norms / self.norm
@@ -49,11 +48,10 @@ class Competitor:
         losses: Floats = below - scales * sums[below]
         return losses
 
-    def losses_so_far(self, norm: float, rounds: NDArray[np.int64], normalised: bool = False) -> Floats:
+    def losses_so_far(self, norm: float, rounds: NDArray[np.int64]) -> Floats:
         """Return sums of hinge losses over the first ``rounds`` rounds, scaled to one norm; shaped like ``rounds``."""
-        margins = self.margins / self.lengths if normalised else self.margins
         scale = norm / self.norm if self.norm else 0.0
-        sums: Floats = np.cumsum(np.maximum(0.0, 1 - scale * margins))
+        sums: Floats = np.cumsum(np.maximum(0.0, 1 - scale * self.margins))
         return sums[rounds - 1]
 
     def shift_at(self, norm: Floats | float) -> Floats:
@@ -72,12 +70,16 @@ class Competitor:
         return np.union1d(norms, [min(self.norm, top)])
 
     @cached_property
-    def _sorted(self) -> tuple[Floats, Floats]:
-        return _cumulated(self.margins)
+    def normalised(self) -> Competitor:
+        """The same function on the examples x / sqrt(k(x, x))."""
+        same = (self.lengths == 1).all()
+        return self if same else replace(self, margins=self.margins / self.lengths, lengths=np.ones(len(self.lengths)))
 
     @cached_property
-    def _normalised(self) -> tuple[Floats, Floats]:
-        return self._sorted if (self.lengths == 1).all() else _cumulated(self.margins / self.lengths)
+    def _sorted(self) -> tuple[Floats, Floats]:
+        """The margins, ascending, and the sums of the first 0, 1, 2, ... of them."""
+        ascending = np.sort(self.margins)
+        return ascending, np.concatenate([[0.0], np.cumsum(ascending)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,12 +242,6 @@ def _margins(values: Floats, labels: NDArray[Any], n_classes: int | None) -> Flo
 def _norm(K: Floats, weights: Floats) -> float:
     """Return the norm of the functions with these weights, shape (machines, n), together."""
     return float(np.sqrt(max(0.0, float(np.einsum("mi,mi->", weights @ K, weights)))))
-
-
-def _cumulated(margins: Floats) -> tuple[Floats, Floats]:
-    """Return the margins, ascending, and the sums of the first 0, 1, 2, ... of them."""
-    ascending = np.sort(margins)
-    return ascending, np.concatenate([[0.0], np.cumsum(ascending)])
 
 
 # Number of norms in a grid.

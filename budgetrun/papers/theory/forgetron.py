@@ -24,7 +24,6 @@ class RemoveOldestCorollary1(Bound):
     name = "Dekel et al. (2008), Corollary 1"
     learners = (("remove_oldest", None),)
     needs = ("damage",)
-    anytime = False
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         return norm**2 + 2 * loss + run.fact("damage")
@@ -39,7 +38,6 @@ class ShrinkingPerceptronSection4(Bound):
     name = "Dekel et al. (2008), section 4"
     learners = (("shrinking_perceptron", None),)
     needs = ("shrinking",)
-    anytime = False
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         return norm**2 * (1 + run.fact("shrinking")) + 2 * loss
@@ -53,10 +51,9 @@ class ForgetronLemma6(Bound):
     """
 
     name = "Dekel et al. (2008), Lemma 6"
-    learners = (("forgetron", "basic"), ("forgetron", "self_tuned"), ("forgetron", "greedy"))
+    learners: ClassVar[Names] = (("forgetron", "basic"), ("forgetron", "self_tuned"), ("forgetron", "greedy"))
     needs = ("damage", "shrinking")
     within = "U"
-    anytime = False
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
         return norm**2 * (1 + run.fact("shrinking")) + 2 * loss + run.fact("damage")

@@ -17,7 +17,7 @@ class UpdatesOfMPU(Bound):
     learners = ()
     counts = "updates"
     compares = False
-    anytime = False
+    of_updates = True
 
     def is_about(self, algorithm: Any) -> bool:
         return bool(algorithm.name == "mpu" and algorithm.hard_margin == self.hard_margin)

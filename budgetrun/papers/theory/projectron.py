@@ -8,21 +8,6 @@ import numpy as np
 from budgetrun.papers.theory.base import Bound, Condition, Floats, Run, at_most, is_set_to, short_examples
 
 
-def projectron_bound(norm: Floats, loss: Floats, reach: float, gain: float = 0.0, square: float = 1.0) -> Floats:
-    """Return the right-hand side of Theorems 3, 4 and 6, for ||g|| below 1 / ``reach``, and D.
-
-    ``reach`` is eta: how far a projection on a mistake may move the example. ``gain`` is the theorems' B, by which
-    margin updates lower the bound; 0 without any, which gives Theorem 3. ``square``, at least 1, is the largest squared
-    norm of what a mistake adds: with R^2 in place of the theorems' 1 the proof gives lambda^2 ||g||^2 + 2 lambda D >= M
-    (2 lambda (1 - eta ||g||) - R^2) + B.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        a = 1 - reach * norm
-        root = np.sqrt(np.maximum(0.0, square * loss / a - gain))
-        value = square * norm**2 / a**2 + loss / a + norm / a * root
-    return np.where(a > 0, value, np.inf)
-
-
 class ProjectronTheorem3(Bound):
     """M <= ||g||^2 / a^2 + D / a + ||g|| / a sqrt(D / a), a = 1 - eta ||g||, for ||g|| < 1 / eta and k(x, x) <= 1.
 
@@ -40,8 +25,21 @@ class ProjectronTheorem3(Bound):
         """Return how far a projection on a mistake may move the example: eta, or its root if eta bounds the square."""
         return math.sqrt(run.learner.most_lost)
 
+    def square(self, run: Run) -> float:
+        """Return R^2, an upper bound on the squared norm of what a mistake adds, at least the theorems' 1.
+
+        With it, the proof gives lambda^2 ||g||^2 + 2 lambda D >= M (2 lambda (1 - eta ||g||) - R^2) + B.
+        """
+        return 1.0
+
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return projectron_bound(norm, loss, self.reach(run))
+        # The theorems' B, by which margin updates lower the bound.
+        gain = run.fact("gain") if self.needs else 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a = 1 - self.reach(run) * norm
+            root = np.sqrt(np.maximum(0.0, self.square(run) * loss / a - gain))
+            value = self.square(run) * norm**2 / a**2 + loss / a + norm / a * root
+        return np.where(a > 0, value, np.inf)
 
 
 class ProjectronPlusPlusTheorem4(ProjectronTheorem3):
@@ -50,10 +48,6 @@ class ProjectronPlusPlusTheorem4(ProjectronTheorem3):
     name = "Orabona et al. (2009), Theorem 4"
     learners = (("projectron++", None),)
     needs = ("gain",)
-    anytime = False
-
-    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return projectron_bound(norm, loss, self.reach(run), run.fact("gain"))
 
 
 class PassiveAggressiveRemark(ProjectronTheorem3):
@@ -67,7 +61,7 @@ class PassiveAggressiveRemark(ProjectronTheorem3):
     learners = (("passive_aggressive", None),)
 
     def conditions(self, run: Run) -> list[Condition]:
-        return [is_set_to("C", 1.0, run.learner.C), short_examples(run)]
+        return [is_set_to("C", 1.0, run.learner.C, "C = 1"), short_examples(run)]
 
     def reach(self, run: Run) -> float:
         return 0.0
@@ -80,19 +74,10 @@ class SeveralClassesTheorem6(ProjectronTheorem3):
     learners = (("projectron++", None),)
     task = "multiclass"
     needs: ClassVar[tuple[str, ...]] = ("gain",)
-    anytime = False
 
     def conditions(self, run: Run) -> list[Condition]:
         length = math.sqrt(run.largest_square)
         return [self._equal_costs(run), at_most("the largest", 0.5, length, "||k((x, y), .)|| <= 1/2")]
-
-    def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        gain = run.fact("gain") if self.needs else 0.0
-        return projectron_bound(norm, loss, self.reach(run), gain, self.square(run))
-
-    def square(self, run: Run) -> float:
-        """Return an upper bound on ||k((x, y), .) - k((x, r), .)||^2."""
-        return 1.0
 
     @staticmethod
     def _equal_costs(run: Run) -> Condition:
@@ -101,7 +86,7 @@ class SeveralClassesTheorem6(ProjectronTheorem3):
 
 
 class SeveralClassesTheorem6AnyLength(SeveralClassesTheorem6):
-    """The same for k((x, y), .) of any length, with R^2 = 2 max k(x, x) in `projectron_bound`; not in the paper."""
+    """The same for k((x, y), .) of any length, with R^2 = 2 max k(x, x) in the proof; not in the paper."""
 
     name = "Orabona et al. (2009), Theorem 6 with R^2"
 
@@ -109,6 +94,7 @@ class SeveralClassesTheorem6AnyLength(SeveralClassesTheorem6):
         return [self._equal_costs(run)]
 
     def square(self, run: Run) -> float:
+        # That of k((x, y), .) - k((x, r), .).
         return max(1.0, 2 * run.largest_square)
 
 
@@ -117,7 +103,6 @@ class SeveralClassesMistakesOnly(SeveralClassesTheorem6):
 
     learners = (("projectron", None),)
     needs = ()
-    anytime = True
 
 
 class SeveralClassesMistakesOnlyAnyLength(SeveralClassesTheorem6AnyLength):
@@ -125,7 +110,6 @@ class SeveralClassesMistakesOnlyAnyLength(SeveralClassesTheorem6AnyLength):
 
     learners = (("projectron", None),)
     needs = ()
-    anytime = True
 
 
 def alma_bound(norm: Floats, loss: Floats, lost: float, C: float, *, published: bool) -> Floats:
@@ -174,14 +158,10 @@ class ProjectedAlmaTheorem7(Bound):
 
 
 class ProjectedAlmaTheorem7Proved(ProjectedAlmaTheorem7):
-    """The same as proved: rho without its square, and eta the largest loss of an example in the run.
-
-    It also holds for the text's test.
-    """
+    """The same as proved, for the text's test, too: rho without its square, eta the largest loss of an example."""
 
     name = "Orabona et al. (2009), Theorem 7 as proved"
     needs = ("lost",)
-    anytime = False
 
     def conditions(self, run: Run) -> list[Condition]:
         return []

@@ -44,14 +44,10 @@ class Judged:
     verdict: str
 
     @property
-    def titles(self) -> dict[str, str]:
-        """The numbers' names and what the page calls them."""
-        return {name: spec.title or self.name(spec.label or name) for name, spec in self.claim.numbers.items()}
-
-    @property
     def grid(self) -> Grid:
         """The cases with their numbers, and whether the condition holds."""
-        names = [Cell(title, below=(name,)) for name, title in self.titles.items()]
+        titles = {name: spec.title or self.name(spec.label or name) for name, spec in self.claim.numbers.items()}
+        names = [Cell(title, below=(name,)) for name, title in titles.items()]
         rows: list[list[str | Cell]] = [
             [self.words(case) or "all", *(number.text for number in case.numbers.values()), _HOLDS[case.holds]]
             for case in self.cases
@@ -127,7 +123,7 @@ def _verdict(claim: Claim, cases: list[Case]) -> str:
     """Return the verdict: of cases that differ in the selector ``some`` alone, one that holds is enough."""
     if claim.holds is None:
         return "open"
-    groups: dict[tuple[Any, ...], set[bool | None]] = {}
+    groups: dict[Any, set[bool | None]] = {}
     for case in cases:
         key = tuple((name, value) for name, value in case.selectors.items() if name != claim.some)
         groups.setdefault(key, set()).add(case.holds)
@@ -142,20 +138,14 @@ def _verdict(claim: Claim, cases: list[Case]) -> str:
 
 
 def count(judged: list[Judged]) -> str:
-    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``.
-
-    Theorems and identities are counted apart, because data cannot refute them.
-    """
-    proved = [one for one in judged if one.claim.proved]
-    found = [one for one in judged if not one.claim.proved]
-    parts = [_counted(found, "claim")] * bool(found) + [_counted(proved, "theorem or identity")] * bool(proved)
+    """Return how many claims have each verdict: ``5 claims: 3 confirmed, 1 refuted, 0 partly, 1 open``."""
+    # Theorems and identities are counted apart, because data cannot refute them.
+    parts = []
+    for proved, nouns in ((False, ("claim", "claims")), (True, ("theorem or identity", "theorems and identities"))):
+        if own := [one for one in judged if one.claim.proved is proved]:
+            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in zip(VERDICTS, counts(own), strict=True))
+            parts.append(f"{len(own)} {nouns[len(own) > 1]}: {verdicts}")
     return "; ".join(parts)
-
-
-def _counted(judged: list[Judged], noun: str) -> str:
-    nouns = {"claim": "claims", "theorem or identity": "theorems and identities"}
-    parts = ", ".join(f"{n} {verdict}" for verdict, n in zip(VERDICTS, counts(judged), strict=True))
-    return f"{len(judged)} {noun if len(judged) == 1 else nouns[noun]}: {parts}"
 
 
 def counts(judged: list[Judged]) -> list[int]:

@@ -22,15 +22,16 @@ def noisy(T=300, seed=0):
 def test_losses_at_every_norm(normalised):
     rng = np.random.default_rng(0)
     margins, lengths = rng.normal(0.5, 1, 200), rng.uniform(0.5, 2, 200)
-    one = Competitor("some", margins, 3.0, lengths, shift=1.5)
+    given = Competitor("some", margins, 3.0, lengths, shift=1.5)
+    one = given.normalised if normalised else given
     norms = np.array([0.01, 0.3, 1.0, 3.0, 40.0])
     own = margins / lengths if normalised else margins
     direct = [np.maximum(0, 1 - norm / 3 * own).sum() for norm in norms]
-    np.testing.assert_allclose(one.losses(norms, normalised), direct, rtol=1e-12)
+    np.testing.assert_allclose(one.losses(norms), direct, rtol=1e-12)
     rounds = np.array([1, 7, 200])
     for norm in norms:
         so_far = [np.maximum(0, 1 - norm / 3 * own[:t]).sum() for t in rounds]
-        np.testing.assert_allclose(one.losses_so_far(norm, rounds, normalised), so_far, rtol=1e-12)
+        np.testing.assert_allclose(one.losses_so_far(norm, rounds), so_far, rtol=1e-12)
     np.testing.assert_allclose(one.shift_at(norms), norms / 2)
 
 
