@@ -359,8 +359,6 @@ def _like(X: Rows, other: Rows) -> Rows:
         if isinstance(stored(other), np.ndarray):
             found = found if isinstance(found, np.ndarray) else found.toarray()
             return np.pad(found, ((0, 0), (0, other.shape[1] - found.shape[1])))
-        from scipy.sparse import csr_array
-
         sparse = csr_array(found, copy=True)
         sparse.resize((sparse.shape[0], other.shape[1]))
         return canonical(sparse)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped, listed, one_line, printable
@@ -460,8 +461,6 @@ def _numbers(X: Any) -> Matrix:
     """Return rows as float64: C-contiguous, or CSR with sorted int32 indices. The caller's own copy."""
     if isinstance(X, np.ndarray):
         return np.array(X, dtype=np.float64, order="C")
-    from scipy.sparse import csr_array
-
     found = csr_array(X, dtype=np.float64, copy=True)
     found.sum_duplicates()
     found.eliminate_zeros()

@@ -1,14 +1,13 @@
 """From batches to examples: numbers as they are, booleans as 0 and 1, categories as one feature each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import clipped, listed
 from budgetrun.data.cards import Label
@@ -17,9 +16,6 @@ from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
 from budgetrun.data.tables.written import TOLD, number
 from budgetrun.kernels.kinds import Matrix
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 # An error; leave the row out; read 0; or read the mean of the values before it, or a category of its own.
 Missing = Literal["refuse", "skip", "zero", "fill"]
@@ -45,7 +41,7 @@ class Texts(NamedTuple):
     values: list[str]
 
 
-Values: TypeAlias = "NDArray[np.float64] | Texts"
+Values = NDArray[np.float64] | Texts
 
 
 class Piece(NamedTuple):
@@ -170,8 +166,6 @@ class Encoder:
             X = np.zeros((n, d))
             np.put_along_axis(X, at, values, axis=1)
             return X
-        from scipy.sparse import csr_array
-
         indptr = np.arange(0, at.size + 1, at.shape[1], dtype=np.int32)
         sparse: csr_array = csr_array((values.ravel(), at.ravel(), indptr), shape=(n, d))
         sparse.eliminate_zeros()

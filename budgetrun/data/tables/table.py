@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, counted
@@ -333,8 +334,6 @@ class Table:
             n = end
         if X is not None:
             return X[:n], np.concatenate(labels)
-        from scipy.sparse import vstack
-
         return vstack(sparse, format="csr"), np.concatenate(labels)
 
     def _raise_first(self, piece: Piece) -> None:
