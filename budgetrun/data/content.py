@@ -134,9 +134,14 @@ def shown_path(path: Path) -> str:
     return printable(str(path)).replace("\n", "\\n")
 
 
+def reason(error: Exception) -> str:
+    """Return the text of a library's error on one line, the beginning of a long one."""
+    return " ".join(str(error).split())[:200]
+
+
 def _unreadable(path: Path, error: Exception) -> InputError:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return InputError(f"{shown_path(path)}: cannot be read: {reason}")
+    told = error.strerror if isinstance(error, OSError) else str(error)
+    return InputError(f"{shown_path(path)}: cannot be read: {told}")
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -201,19 +206,16 @@ def _member(file: BinaryIO, path: Path) -> Iterator[bytes]:
             with archive.open(names[0]) as member:
                 yield from iter(lambda: member.read(PIECE_BYTES), b"")
     except (*_BROKEN, BadZipFile, RuntimeError, NotImplementedError) as error:
-        told = printable(" ".join(str(error).split())[:200])
+        told = reason(error)
         raise InputError(f"{shown_path(path)}: cannot be unpacked ({told}); unpack it, and give that file") from error
 
 
 class Origin:
-    """Bytes with a name for messages; ``sha256``, of all decompressed bytes, is known once they were read to the end.
+    """Bytes from anywhere."""
 
-    ``again`` tells whether they can be read more than once.
-    """
-
-    name: str
-    again = True
-    sha256: str | None = None
+    name: str  # in messages
+    again = True  # they can be read more than once
+    sha256: str | None = None  # of all decompressed bytes, once they were read to the end
 
     def head(self, n_bytes: int) -> bytes:
         """Return the first bytes, which `pieces` yields again; at least one."""
@@ -244,10 +246,6 @@ class Held(Origin):
     def __init__(self, content: bytes, name: str) -> None:
         self.content, self.name = content, name
 
-    def pieces(self) -> Iterator[bytes]:
-        self.sha256 = self.sha256 or hashlib.sha256(self.content).hexdigest()
-        return self._read()
-
     def head(self, n_bytes: int) -> bytes:
         return self.content[:n_bytes]
 
@@ -263,7 +261,7 @@ class File(Origin):
     """A regular file, which may be compressed (.gz, .bz2, .xz)."""
 
     def __init__(self, path: Path, name: str | None = None) -> None:
-        self.path, self.name = path, name or shown_path(path)
+        self.path, self.name, self.files = path, name or shown_path(path), [self]
         self.stamp = Stamp.of(path)
 
     def unchanged(self) -> None:
@@ -413,8 +411,8 @@ def line_blocks(
     last row that is complete, 0 if there is none.
     """
     held: list[bytes] = []
-    block_bytes = max(BLOCK_BYTES, _COLUMN_BYTES * n_columns)
-    n_bytes, needed, number, started = 0, block_bytes, 1, False
+    needed = block_bytes = max(BLOCK_BYTES, _COLUMN_BYTES * n_columns)
+    n_bytes, number, started = 0, 1, False
     for piece in origin.pieces():
         held.append(piece)
         n_bytes += len(piece)

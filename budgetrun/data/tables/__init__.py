@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError
 from budgetrun.base.files import PARQUET, is_file, is_url
 from budgetrun.data import formats
 from budgetrun.data.cards import Label
-from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, shown_path
+from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, reason, shown_path
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
 from budgetrun.data.tables.columns import Reader, Vectors, labels_of
@@ -117,7 +117,7 @@ def _file(source: Any, name: str | None) -> Reader:
     elif is_table(Path(source)):
         origin = origin_of(Path(source), name)
     else:
-        raise InputError(f"{printable(str(source))}: no such file")
+        raise InputError(f"{source}: no such file")
     kind = format_of(origin)
     if reader := reader_of(kind):
         return reader(origin)
@@ -135,12 +135,12 @@ def _fetched(url: str) -> Path:
         return Path(fsspec.open_local(f"simplecache::{url}", simplecache={"same_names": True}))
     except ImportError as error:
         raise InputError(
-            f"{printable(url)}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
+            f"{url}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
             "download the file first"
         ) from None
     except Exception as error:
-        told = printable(" ".join(f"{type(error).__name__}: {error}".split())[:200])
-        raise InputError(f"{printable(url)}: cannot be read ({told}); download the file first") from error
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"{url}: cannot be read ({told}); download the file first") from error
 
 
 def is_table(path: Path) -> bool:
@@ -179,7 +179,7 @@ def _excel(origin: Any) -> Frame:
             f"{origin.name}: Excel files need openpyxl; type pip install 'budgetrun[excel]', or save the sheet as CSV"
         ) from error
     except Exception as error:
-        told = printable(" ".join(str(error).split())[:200])
+        told = reason(error)
         raise InputError(f"{origin.name}: not a readable Excel file ({told}); save the sheet as CSV") from error
     frame.columns = frame.columns.map(str)
     if not len(frame):
@@ -203,8 +203,8 @@ def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Read
             return Vectors(X, y, where), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
-            f"{where}: {printable(type(X).__name__)} is not a table; pass a path, a data frame, an array, a sparse "
-            "matrix, or a pair of examples and labels"
+            f"{where}: {type(X).__name__} is not a table; pass a path, a data frame, an array, a sparse matrix, or a "
+            "pair of examples and labels"
         )
     if y is None:
         return Frame(X, where), label
@@ -218,8 +218,7 @@ def _npy(origin: Origin) -> Frame:
         file = origin.file()
         array = np.load(file, mmap_mode="r") if isinstance(file, Path) else array_of(file.getvalue())
     except (OSError, ValueError, EOFError, KeyError, OverflowError) as error:
-        told = printable(" ".join(str(error).split())[:200])
-        raise InputError(f"{origin.name}: not a complete .npy array of numbers ({told})") from error
+        raise InputError(f"{origin.name}: not a complete .npy array of numbers ({reason(error)})") from error
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
             f"{origin.name}: an array of shape {array.shape} and type {array.dtype}; rows of numbers are needed, of "
