@@ -50,6 +50,7 @@ Algorithm = Any
 
 # The key that gives a budget in bytes.
 _MEMORY = "learner_memory"
+_LABEL = ValueType(Name, required=False)
 
 
 @dataclass(frozen=True)
@@ -70,27 +71,22 @@ class AlgorithmReader:
         if (learner := self._learner(data, path)) is None:
             return None
         before = len(self.checker.problems)
-        common = {"name": ValueType(str)}
-        if not self.kind:
-            common["variant"] = ValueType(str | None, required=False)
-        common["label"] = ValueType(Name, required=False)
+        common = {"name": ValueType(str), "variant": ValueType(str | None, required=False), "label": _LABEL}
+        if self.kind:
+            del common["variant"]
         if learner.draws:
             common["seeds"] = ValueType(Seeds, required=False)
         own = parameter_types(learner)
-        for key in ("seed", "seeds"):
-            if key in data and key not in common:
-                no_draws = f"{learner.name} draws nothing at random"
-                advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
-                self.checker.add((*path, key), f"cannot be given here; {advice}")
-        reported = {"seed", "seeds"} - common.keys()
-        if self.kind and "budget" in data:
+        no_draws = f"{learner.name} draws nothing at random"
+        advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
+        refused = dict.fromkeys(("seed", "seeds"), f"cannot be given here; {advice}")
+        if self.kind:
             kind = f"{learner.name} is a {self.kind.name}, and holds {self.kind.holds}"
-            self.checker.add((*path, "budget"), f"{kind}: it takes no budget")
-            reported.add("budget")
+            refused["budget"] = f"{kind}: it takes no budget"
+        allowed = {*common, *own, *([_MEMORY] if "budget" in own else [])}
         for key in data:
-            in_bytes = key == _MEMORY and "budget" in own
-            if key not in common and key not in own and key not in reported and not in_bytes:
-                self.checker.add((*path, key), unknown_key(key, [*common, *own]))
+            if key not in allowed:
+                self.checker.add((*path, key), refused.get(key) or unknown_key(key, [*common, *own]))
         given = self.checker.values({key: data[key] for key in common if key in data}, path, common)
         swept: dict[str, Any] = {}
         for key, wanted in own.items():
@@ -140,29 +136,27 @@ class AlgorithmReader:
         name, variant, kind = data.get("name"), data.get("variant"), kind_of(data.get("name"))
         of_learners = learners_for(self.task)
         known = [*(self.kind.algorithms() if self.kind else of_learners)]
-        here = (*path, "name")
+        key, wrong = "name", ""
         if name is None:
-            self.checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+            wrong = "missing; must be the name of an algorithm  (budgetrun list algorithms)"
         elif isinstance(name, str) and (kind is not self.kind if kind else self.kind and name in of_learners):
             # `kind_of_all` reports the first such entry.
-            pass
+            return None
         elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
             learns = " or ".join(PROBLEMS[task].learns for task in others)
             needs = f"; it needs datasets with task: {others[0]}"
             why = needs if self.task == "binary" else f", and the task is {self.task}"
-            self.checker.add(here, f"{name!r} learns {learns} only{why}{allowed_names(known)}")
+            wrong = f"{name!r} learns {learns} only{why}{allowed_names(known)}"
         elif not isinstance(name, str) or name not in known:
             every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
-            self.checker.add(here, f"{unknown(name, every)}  (budgetrun list algorithms)")
-        elif self.kind:
-            return class_of(name, None, self.task)
-        elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
+            wrong = f"{unknown(name, every)}  (budgetrun list algorithms)"
+        elif not self.kind and variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
             advice = allowed_names(variants) or f"; {name} has no variants"
-            self.checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
-        else:
-            return class_of(name, variant, self.task)
-        return None
+            key, wrong = "variant", f"{unknown(variant, variants)}{advice}"
+        if wrong:
+            self.checker.add((*path, key), wrong)
+        return None if wrong else class_of(name, None if self.kind else variant, self.task)
 
     def label(self, data: Any) -> str | None:
         """Return the label of an entry; None if its algorithm is unknown."""
@@ -197,27 +191,25 @@ class AlgorithmReader:
 
     def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
         """Return a list of the value, empty if it is wrong."""
-        if path[2] != "budget" and is_formula(value, wanted):
-            wrong = wrong_formula(value, wanted)
-            if not wrong:
-                return [value]
+        if path[2] == "budget" or not is_formula(value, wanted):
+            return self.checker.checked(value, path, wanted)
+        if wrong := wrong_formula(value, wanted):
             self.checker.add(path, wrong)
-            return []
-        return self.checker.checked(value, path, wanted)
+        return [] if wrong else [value]
 
     @cached_property
-    def _labels(self) -> list[str | None]:
-        """The label of each algorithm; None if it is unknown."""
-        return [self.label(entry) for entry in self.entries]
-
-    @cached_property
-    def _sources(self) -> dict[str, None]:
-        """The labels of the algorithms that do not take their budget from another one."""
-        takes = [
-            isinstance(e, dict) and (_MEMORY in e or (isinstance(e.get("budget"), dict) and "of" in e["budget"]))
-            for e in self.entries
-        ]
-        return {label: None for label, other in zip(self._labels, takes, strict=True) if label and not other}
+    def _budgets(self) -> list[tuple[str | None, str]]:
+        """The label of each algorithm, None if it is unknown, and how it gets its budget, empty if as numbers."""
+        found = []
+        for entry in self.entries:
+            given = entry if isinstance(entry, dict) else {}
+            budget, how = given.get("budget"), ""
+            if _MEMORY in given:
+                how = f"has a {_MEMORY}"
+            elif isinstance(budget, dict) and "of" in budget:
+                how = "takes its own budget from another algorithm"
+            found.append((self.label(entry), how))
+        return found
 
     def _fraction_budget(self, data: Values, path: KeyPath) -> FractionBudget | None:
         values = self.checker.values(data, path, value_types(FractionBudget))
@@ -229,19 +221,15 @@ class AlgorithmReader:
             seen.add(fraction)
         if "of" not in values:
             return None
-        of, labels, sources = values["of"], self._labels, self._sources
+        of, hows = values["of"], [how for label, how in self._budgets if label == values["of"]]
+        sources = dict.fromkeys(label for label, how in self._budgets if label and not how)
         allowed = allowed_names(sources)
-        if of in labels and of not in sources:
-            advice = f"name one that does not{allowed}"
-            own = f"has a {_MEMORY}" if self._in_bytes(of) else "takes its own budget from another algorithm"
-            self.checker.add((*path, "of"), f"{of!r} {own}; {advice}")
-        elif of not in labels and None not in labels:
+        if hows and of not in sources:
+            self.checker.add((*path, "of"), f"{of!r} {hows[0]}; name one that does not{allowed}")
+        elif not hows and all(label is not None for label, _ in self._budgets):
             advice = nearest(of, sources) or "; add one, or name another"
             self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
-
-    def _in_bytes(self, label: str) -> bool:
-        return any(own == label and _MEMORY in e for own, e in zip(self._labels, self.entries, strict=True))
 
     def build_each(self, spec: AlgorithmSpec, path: KeyPath) -> None:
         """Build the algorithm once for each setting, because only its class knows what goes together.
@@ -255,13 +243,11 @@ class AlgorithmReader:
             if label and not spec.has(label):
                 continue
             own = spec.on(label) if label else spec
-            if own.budget_of or isinstance(own.budget, MemoryBudget):
-                continue
-            for run in own.with_one_seed().expand():
-                if formulas(run.parameters, learner):
-                    continue
+            later = own.budget_of or isinstance(own.budget, MemoryBudget)
+            for run in () if later else own.with_one_seed().expand():
                 try:
-                    run.build(learner)
+                    if not formulas(run.parameters, learner):
+                        run.build(learner)
                 except ValueError as error:
                     self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
@@ -311,11 +297,7 @@ def _default_label(learner: Algorithm) -> str:
     return learner.name if variant is None else f"{learner.name}({variant})"
 
 
-_COMMON = {
-    "rule": ValueType(str),
-    "of": ValueType(str | list[str], required=False),
-    "label": ValueType(Name, required=False),
-}
+_COMMON = {"rule": ValueType(str), "of": ValueType(str | list[str], required=False), "label": _LABEL}
 # In place of labels: a selection for each algorithm that has several candidates.
 EACH = "each"
 
