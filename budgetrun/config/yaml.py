@@ -4,18 +4,20 @@ import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from budgetrun.base.errors import CONTROL, InputError, printable
+from budgetrun.base.errors import CONTROL, InputError, clipped, printable
 
 KeyPath = tuple[Any, ...]
 
 _TAG = "tag:yaml.org,2002:"
-_LONGEST = 60
 _LONGEST_SENTENCE = 1000
+# The beginning of a long text, for a message.
+shortened = partial(clipped, most=60)
 # The most of a file: bytes, which also limit the characters of its keys and values; keys and values, with those of an
 # alias counted each time that it is used; and levels of nesting.
 MOST_BYTES = 1_000_000
@@ -64,11 +66,6 @@ def dotted(path: KeyPath) -> str:
     """Return a path in the usual notation: ``("algorithms", 1, "budget")`` is ``algorithms[1].budget``."""
     keys = (f"[{key}]" if isinstance(key, int) else f".{shortened(str(key))}" for key in path)
     return "".join(keys).removeprefix(".")
-
-
-def shortened(text: str) -> str:
-    """Return a text for a message: its beginning, if it is long."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def read_text(path: Path) -> str:
@@ -168,7 +165,6 @@ class _Loader(yaml.SafeLoader):
     _values = _levels = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node, unless there are too many already, or too many around it."""
         self._values += 1
         self._levels += 1
         if self._values > MOST_VALUES or self._levels > MOST_LEVELS:

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
 from budgetrun.config import yaml
+from budgetrun.config.schema import Label
 from budgetrun.data.formats import LabelColumn, all_formats, revision
 
-Label = int | float | str
 # Below a data folder, never beside it.
 FilePath = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=200)

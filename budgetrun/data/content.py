@@ -249,9 +249,6 @@ class Held(Origin):
     def head(self, n_bytes: int) -> bytes:
         return self.content[:n_bytes]
 
-    def file(self) -> Any:
-        return io.BytesIO(self.content)
-
     def _read(self) -> Iterator[bytes]:
         for start in range(0, len(self.content), PIECE_BYTES):
             yield self.content[start : start + PIECE_BYTES]
@@ -339,17 +336,13 @@ class _Sequential(io.RawIOBase):
     """The bytes of a pipe as a file that is read from its beginning to its end."""
 
     def __init__(self, pipe: Pipe) -> None:
-        self._pieces, self._rest = pipe.pieces(), b""
+        self._pieces, self._rest = filter(None, pipe.pieces()), b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._rest = piece
+        self._rest = self._rest or next(self._pieces, b"")
         n = min(len(buffer), len(self._rest))
         buffer[:n], self._rest = self._rest[:n], self._rest[n:]
         return n

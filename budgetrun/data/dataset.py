@@ -15,9 +15,9 @@ from scipy.sparse import csr_array
 from budgetrun.base.errors import InputError, listed
 from budgetrun.base.files import is_url
 from budgetrun.base.problem import problem_of
-from budgetrun.config.schema import DatasetSpec
+from budgetrun.config.schema import DatasetSpec, Label
 from budgetrun.data import files, formats
-from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
+from budgetrun.data.cards import Card, Values, card, combined_sha256
 from budgetrun.data.cards import card as card_named
 from budgetrun.data.content import Held, Origin, Stamp, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError, clipped, counted, listed
 from budgetrun.base.problem import problem_of
-from budgetrun.config.schema import DatasetSpec
+from budgetrun.config.schema import DatasetSpec, Label
 from budgetrun.data import files
-from budgetrun.data.cards import Label
 from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted, sources_of
 from budgetrun.data.scaling import scaled
 from budgetrun.data.tables import open_table

@@ -11,8 +11,8 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import PARQUET, is_file, is_url
+from budgetrun.config.schema import Label
 from budgetrun.data import formats
-from budgetrun.data.cards import Label
 from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, reason, shown_path
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet

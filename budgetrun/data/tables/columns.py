@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped, listed, one_line, printable
-from budgetrun.data.cards import Label
+from budgetrun.config.schema import Label
 from budgetrun.data.content import Held, Origin, count_lines, is_text, shown
 from budgetrun.data.tables.written import DAYS, MARKS, form_of
 from budgetrun.kernels.kinds import Matrix

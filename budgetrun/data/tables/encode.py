@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import clipped, listed
-from budgetrun.data.cards import Label
+from budgetrun.config.schema import Label
 from budgetrun.data.content import is_text, number_fault, shown
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes

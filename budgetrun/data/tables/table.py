@@ -16,7 +16,7 @@ from scipy.sparse import vstack
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, counted
-from budgetrun.data.cards import Label
+from budgetrun.config.schema import Label
 from budgetrun.data.content import is_text
 from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
