@@ -173,7 +173,6 @@ class Encoder:
 
 
 def no_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which labels are missing."""
     missing: NDArray[np.bool_] = np.isnan(y) if y.dtype.kind == "f" else y == ""
     return missing
 
@@ -204,11 +203,8 @@ def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
         return []
     faults = []
     for kind, wrong in (("missing", np.isnan(values)), ("infinite", np.isinf(values))):
-        places = np.flatnonzero(wrong.ravel())
-        if isinstance(X, np.ndarray):
-            rows, features = places // X.shape[1], places % X.shape[1]
-        else:
-            rows, features = np.searchsorted(X.indptr, places, side="right") - 1, X.indices[places]
+        places = np.flatnonzero(wrong)
+        rows, features = _rows_at(X, places), places % X.shape[1] if isinstance(X, np.ndarray) else X.indices[places]
         for position in np.unique(positions[features]).tolist():
             of_column = rows[positions[features] == position]
             faults.append(Fault(kind, int(of_column[0]), position, len(np.unique(of_column)), f"{kind} value"))
@@ -225,13 +221,14 @@ def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matri
             X.eliminate_zeros()
         return X, y
     kept = ~no_labels(y) if len(y) else np.ones(X.shape[0], dtype=bool)
-    if missing == "fill":
-        return X[kept], y[kept]
-    if isinstance(X, np.ndarray):
-        kept &= ~lost.any(axis=1)
-    else:
-        kept[np.searchsorted(X.indptr, np.flatnonzero(lost), side="right") - 1] = False
+    if missing != "fill":
+        kept[_rows_at(X, np.flatnonzero(lost))] = False
     return X[kept], y[kept] if len(y) else y
+
+
+def _rows_at(X: Matrix, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rows of stored values, given by their places among all."""
+    return places // X.shape[1] if isinstance(X, np.ndarray) else np.searchsorted(X.indptr, places, side="right") - 1
 
 
 def forms_of(columns: Sequence[Column]) -> dict[int, str]:

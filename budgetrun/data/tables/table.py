@@ -318,19 +318,18 @@ class Table:
         labels = []
         for chunk in self.chunks():
             labels.append(chunk.y)
-            end = n + chunk.X.shape[0]
-            if isinstance(chunk.X, np.ndarray):
-                if X is None:
-                    rows = most_rows or end
-                    limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
-                    X = np.empty((rows, d))
-                elif end > len(X):
-                    of = f"a table of more than {end:,} x {d:,} numbers"
-                    limits.check(content_bytes + 24 * end * d, self.where, of)
-                    X = np.concatenate([X[:n], np.empty((end, d))])
-                X[n:end] = chunk.X
-            else:
+            if not isinstance(chunk.X, np.ndarray):
                 sparse.append(chunk.X)
+                continue
+            end = n + len(chunk.X)
+            if X is None:
+                rows = most_rows or end
+                limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
+                X = np.empty((rows, d))
+            elif end > len(X):
+                limits.check(content_bytes + 24 * end * d, self.where, f"a table of more than {end:,} x {d:,} numbers")
+                X = np.concatenate([X[:n], np.empty((end, d))])
+            X[n:end] = chunk.X
             n = end
         if X is not None:
             return X[:n], np.concatenate(labels)
