@@ -16,9 +16,8 @@ from budgetrun.base.errors import InputError, listed
 from budgetrun.base.files import is_url
 from budgetrun.base.problem import problem_of
 from budgetrun.config.schema import DatasetSpec, Label
-from budgetrun.data import files, formats
-from budgetrun.data.cards import Card, Values, card, combined_sha256
-from budgetrun.data.cards import card as card_named
+from budgetrun.data import cards, files, formats
+from budgetrun.data.cards import Card, Values, combined_sha256
 from budgetrun.data.content import Held, Origin, Stamp, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
@@ -143,10 +142,7 @@ class Own:
 
 
 def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, like: Path | None = None) -> Dataset:
-    """Return a user's own file in any format of `budgetrun.data.tables`.
-
-    A test file has the columns and categories of ``like``, the file of its stream.
-    """
+    """Return a user's own file; a test file has the columns and categories of ``like``, the file of its stream."""
     if str(path) == "-":
         raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
     if is_url(str(path)):
@@ -159,7 +155,7 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
 
 
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
-    card = card_named(name)
+    card = cards.card(name)
     where = " and ".join(shown_path(stamp.path) for stamp in stamps)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
@@ -216,10 +212,8 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    known: dict[str, Any] = {
-        "notes": table.notes(),
-        "encoding": {"columns": to_json(table.columns), "classes": None, **table.means},
-    }
+    learned = {"columns": to_json(table.columns), "classes": None, **table.means}
+    known: dict[str, Any] = {"notes": table.notes(), "encoding": learned}
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 
@@ -242,18 +236,16 @@ class Source:
 
     def load(self, data_dir: Path | None, rng: np.random.Generator | None = None, download: bool = True) -> Dataset:
         """Return the examples, in file order; ``rng`` draws generated ones."""
-        if self.card is None:
+        if (card := self.card) is None:
             return load_own(self.path, self.where, self.key, self.own, self.like)
-        if self.card.format == "generated":
-            assert rng is not None
-            examples = Examples(*GENERATORS[self.card.name].draw(rng, **self.options))
-            return Dataset.of(examples, {}, self.card.reader, sha256=self._sha256_of_generated())
-        return load_card(self.card, self.parts, data_dir, download)
+        if card.format == "generated":
+            examples = Examples(*GENERATORS[card.name].draw(rng, **self.options))
+            return Dataset.of(examples, {}, card.reader, sha256=self._sha256_of_generated(card))
+        return load_card(card, self.parts, data_dir, download)
 
-    def _sha256_of_generated(self) -> str:
-        assert self.card is not None
+    def _sha256_of_generated(self, card: Card) -> str:
         options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
-        return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
+        return hashlib.sha256(f"{card.name} version={card.version} {options}".encode()).hexdigest()
 
     def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
         """Return the facts about the examples.
@@ -277,7 +269,7 @@ class Source:
             n_features=known.n_features,
             nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
             files=hashes,
-            sha256=self._sha256_of_generated() if generated else combined_sha256(hashes.values()),
+            sha256=self._sha256_of_generated(known) if generated else combined_sha256(hashes.values()),
             reader=known.reader,
             notes=known.notes,
             content_bytes=sum(hashed(Stamp.of(path))[1] for path in paths),
@@ -287,7 +279,7 @@ class Source:
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     """Return where the stream of a spec and its test set, if any, come from; refuse keys that do not go together."""
-    known = card(spec.name) if spec.path is None else None
+    known = cards.card(spec.name) if spec.path is None else None
     where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"
     # The reader of configs refuses the others.
@@ -301,11 +293,11 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
         raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
     if known is None:
         assert spec.path is not None
-        own, test_path = Own(spec.label_column, spec.missing), spec.test_path
-        test = None
-        if test_path is not None:
-            test = Source(where, path=test_path, key="test_path", own=own, like=spec.path)
-        return Source(where, path=spec.path, own=own), test
+        own = Own(spec.label_column, spec.missing)
+        stream, test = Source(where, path=spec.path, own=own), None
+        if spec.test_path is not None:
+            test = Source(where, path=spec.test_path, key="test_path", own=own, like=spec.path)
+        return stream, test
     if is_generated:
         return Source(where, known, options=completed(known, spec.options, where)), None
     stream = Source(where, known, known.chosen_parts(spec.parts))
@@ -357,8 +349,8 @@ def _like(X: Rows, other: Rows) -> Rows:
 
     def copied(found: Matrix) -> Matrix:
         if isinstance(stored(other), np.ndarray):
-            found = found if isinstance(found, np.ndarray) else found.toarray()
-            return np.pad(found, ((0, 0), (0, other.shape[1] - found.shape[1])))
+            dense = found if isinstance(found, np.ndarray) else found.toarray()
+            return np.pad(dense, ((0, 0), (0, other.shape[1] - dense.shape[1])))
         sparse = csr_array(found, copy=True)
         sparse.resize((sparse.shape[0], other.shape[1]))
         return canonical(sparse)

@@ -26,10 +26,11 @@ from budgetrun.kernels.width import median_gamma
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
-# The most classes that are named.
-_MOST_LISTED = 20
 # The purposes of random numbers; each has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
+MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
+MAX_CLASSES = 1000
+_MOST_LISTED = 20  # classes that are named
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def open_stream(
     tasks: Sequence[str] | None = None,
     sha256: str | None = None,
 ) -> Stream:
-    """Return the stream of one repetition with its test set.
+    """Return the stream of one repetition with its test set, with some of its tasks; None for all.
 
     Examples are balanced, permuted, their labels flipped, then capped and scaled, in this order.
 
@@ -111,17 +112,8 @@ def open_stream(
     dataset that differ in scaling, noise or cap therefore see the same permutation, and the labels flipped at a smaller
     noise are among those flipped at a larger one. A flipped round is flipped in every task.
 
-    Parameters:
-    spec : DatasetSpec
-    seed : int, >= 0
-        The config's seed.
-    repetition : int, >= 0
-    data_dir : Path or None
-        The folder in which files are looked for first.
-    tasks : sequence of str or None
-        Names of the wanted tasks; None for all.
-    sha256 : str or None
-        The checksum of the data, as in `StreamInfo`, if it is known.
+    ``seed``, at least 0, is the config's, ``data_dir`` the folder in which files are looked for first, and ``sha256``
+    the checksum of the data, as in `StreamInfo`, if it is known.
 
     Raises InputError: the spec does not fit the data, a file has a fault, or the data have another checksum.
     Raises DataMissingError: a file is neither on this machine nor can it be downloaded.
@@ -139,7 +131,7 @@ def open_stream(
             "put the planned data back, or start again with these"
         )
     signs = _signs(spec, source, dataset.classes)
-    wanted = list(signs) if tasks is None else list(tasks)
+    wanted = list(signs if tasks is None else tasks)
     for name in wanted:
         if name not in signs:
             raise InputError(f"{where}: no task '{name}'; tasks are named like '{next(iter(signs))}'")
@@ -155,9 +147,8 @@ def open_stream(
     codes, classes = dataset.codes[rows], _classes(spec, dataset.classes)
     test_X, test_codes = (None, codes) if tested is None else fitted(where, tested, dataset)
     X, test_X = scaled(_take(dataset.X, rows), spec.scale, where, test_X)
-    test = None
-    if test_X is not None:
-        test = Stream(test_X, {name: signs[name][test_codes] for name in wanted}, classes)
+    of_test = {name: signs[name][test_codes] for name in wanted}
+    test = None if test_X is None else Stream(test_X, of_test, classes)
     return Stream(X, {name: signs[name][codes] * flip for name in wanted}, classes, test)
 
 
@@ -169,12 +160,7 @@ def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArra
 def stream_info(
     spec: DatasetSpec, data_dir: Path | None = None, download: bool = True, *, verify: bool = True
 ) -> StreamInfo:
-    """Return a stream's size, tasks and checksums; the arguments and errors are those of `open_stream`.
-
-    Files whose checksums a card knows are found or fetched (with ``download``) and verified, but not parsed; without
-    ``verify`` the card's word is taken: they are neither looked for nor hashed. A user's own files, and files of a card
-    without known checksums, are read.
-    """
+    """Return a stream's size, tasks and checksums, as `Source.facts` does; errors are those of `open_stream`."""
     source, test_source = sources_of(spec)
     where = source.where
     facts = source.facts(data_dir, download, verify)
@@ -216,7 +202,6 @@ def stream_info(
 
 
 def _kind(facts: Facts, scale: str) -> str:
-    """Return how kernels hold scaled examples."""
     if facts.nnz is not None and facts.n_features > DENSE_FEATURES:
         return "sparse"
     keeps = scale in ("none", "unit_norm") or (scale == "minmax" and facts.values == "bits")
@@ -263,10 +248,6 @@ def _take(X: Rows, rows: NDArray[np.intp]) -> Rows:
     return taken if isinstance(taken, IntegerRows) else taken.astype(np.float64, copy=False)
 
 
-MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
-MAX_CLASSES = 1000
-
-
 def task_signs(
     classes: Sequence[Label], task: str, positive: Any, default_positive: Sequence[Label] | None, where: str
 ) -> dict[str, NDArray[Any]]:
@@ -287,17 +268,13 @@ def task_signs(
     chosen = default_positive if positive is None else positive
     if chosen is not None:
         return {"-": _chosen(classes, chosen if isinstance(chosen, list | tuple) else [chosen], where)}
-    if len(classes) != 2:
-        splits = ", or use 'task: equal_splits'" if len(classes) % 2 == 0 and len(classes) else ""
-        advice = (
-            f"name those that become +1, e.g. 'positive: {listed(classes[-1:])}'{splits}"
-            if len(classes) > 1
-            else "nothing can be learned from a single label"
-        )
-        raise InputError(
-            f"{where}: 'task: binary' needs exactly two labels, found {len(classes)}: {listed(classes)}; {advice}"
-        )
-    return {"-": np.array([-1, 1], dtype=np.int8)}
+    if (n := len(classes)) == 2:
+        return {"-": np.array([-1, 1], dtype=np.int8)}
+    advice = "nothing can be learned from a single label"
+    if n > 1:
+        splits = ", or use 'task: equal_splits'" if n % 2 == 0 else ""
+        advice = f"name those that become +1, e.g. 'positive: {listed(classes[-1:])}'{splits}"
+    raise InputError(f"{where}: 'task: binary' needs exactly two labels, found {n}: {listed(classes)}; {advice}")
 
 
 def _chosen(classes: Sequence[Label], positive: Sequence[Any], where: str) -> NDArray[np.int8]:
@@ -332,8 +309,8 @@ def _codes(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
 
 
 def _numbers(labels: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
-    if any(isinstance(label, str) for label in labels):
-        text = next(label for label in labels if isinstance(label, str))
+    text = next((label for label in labels if isinstance(label, str)), None)
+    if text is not None:
         raise InputError(
             f"{where}: 'task: regression' needs numbers as labels, found '{clipped(text, 20)}'; name the column of the "
             "numbers with 'label_column', or use 'task: multiclass' for classes"
