@@ -59,8 +59,7 @@ def open_table(
 ) -> Table:
     """Open a user's own data as a table of examples and labels.
 
-    Parameters
-    ----------
+    Parameters:
     source : path, '-', binary file, data frame, array, sparse matrix, or pair of examples and labels
         A file's format follows from its suffix, otherwise from its content; ``-`` is standard input. A folder holds
         the parts of one Parquet table; URLs are those of fsspec. Data frames are those of pandas, polars, Arrow and
@@ -87,14 +86,8 @@ def open_table(
     continued : bool
         The source goes on with the stream of the encoding: its values count for the means.
 
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    InputError
-        The source cannot be read, its format is not supported, or no column is, or more than one could be, the label.
+    Raises InputError: the source cannot be read, its format is not supported, or no column is, or more than one could
+    be, the label.
     """
     if missing not in ("refuse", "skip", "zero", "fill"):
         raise InputError(f"missing: must be refuse, skip, zero or fill, got {missing!r}")
@@ -155,8 +148,7 @@ def origin_of(path: Path, name: str | None = None) -> File | Parts:
 
 def stamp_of(path: Path) -> Stamp:
     """Return the stamp of a file, or of all parts in a folder."""
-    files = _parts_of(path) if path.is_dir() else [path]
-    return Stamp(path, path.name, tuple(number for file in files for number in Stamp.of(file).state))
+    return Stamp(path, path.name, tuple(number for file in origin_of(path).files for number in file.stamp.state))
 
 
 def _parts_of(folder: Path) -> list[Path]:
@@ -190,25 +182,23 @@ def _excel(origin: Any) -> Frame:
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
     """Return the reader of data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
-    if hasattr(X, "tocsr") and X.dtype.kind in "biuf":
-        return Vectors(X.tocsr(), y, where), label
     if isinstance(X, list):
         X = np.asarray(X)
-    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        if hasattr(X, "tocsr") or X.ndim != 2 or X.dtype.kind not in "biufOUT":
+    is_sparse = hasattr(X, "tocsr")
+    if isinstance(X, np.ndarray) or is_sparse:
+        are_numbers = X.dtype.kind in "biuf"
+        if X.ndim != 2 or not (are_numbers or (X.dtype.kind in "OUT" and not is_sparse)):
             raise InputError(
                 f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
             )
-        if X.dtype.kind in "biuf" and (y is not None or as_vectors):
-            return Vectors(X, y, where), label
+        if are_numbers and (is_sparse or y is not None or as_vectors):
+            return Vectors(X.tocsr() if is_sparse else X, y, where), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
             f"{where}: {type(X).__name__} is not a table; pass a path, a data frame, an array, a sparse matrix, or a "
             "pair of examples and labels"
         )
-    if y is None:
-        return Frame(X, where), label
-    return Frame(X, where, labels_of(y, where)), "last"
+    return (Frame(X, where), label) if y is None else (Frame(X, where, labels_of(y, where)), "last")
 
 
 def _npy(origin: Origin) -> Frame:
@@ -241,8 +231,7 @@ def format_of(origin: Origin) -> str:
     """Return the format of a source: a key of `READERS`, or a module of `budgetrun.data.formats`."""
     if isinstance(origin, Parts):
         return "parquet"
-    path = bare_name(origin.path.name) if isinstance(origin, File) else ""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(bare_name(origin.path.name)).suffix.lower() if isinstance(origin, File) else ""
     head = origin.head(1 << 16)
     whole = formats.all_formats()
     claiming = [kind for kind, module in whole.items() if suffix in module.SUFFIXES]
@@ -253,9 +242,9 @@ def format_of(origin: Origin) -> str:
     if suffix in _OTHERS or (magic is not None and magic not in READERS and magic not in whole):
         told = suffix if suffix in _OTHERS else magic
         raise InputError(f"{origin.name}: format not supported ({told}); {SUPPORTED}")
-    if magic is not None and (isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1"))):
-        return magic
     if magic is not None:
+        if isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1")):
+            return magic
         given = "a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text"
         raise InputError(f"{origin.name}: {given}, not {magic}; give the path of the file")
     if text.lstrip().startswith(b"{"):
@@ -263,7 +252,8 @@ def format_of(origin: Origin) -> str:
     if _LIBSVM.match(text):
         return "libsvm"
     sniffing = (kind for kind, module in whole.items() if hasattr(module, "sniff") and module.sniff(text))
-    found = next(sniffing, None) if isinstance(origin, File) else None
-    if found is None and b"\0" in text:
+    if isinstance(origin, File) and (found := next(sniffing, None)):
+        return found
+    if b"\0" in text:
         raise InputError(f"{origin.name}: format not supported (not text); {SUPPORTED}")
-    return found or "csv"
+    return "csv"

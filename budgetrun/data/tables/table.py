@@ -68,8 +68,7 @@ class Scan:
 class Table:
     """Examples and labels of any source; see `open_table`, which makes tables.
 
-    Attributes
-    ----------
+    Attributes:
     where : str
         The source's name in messages.
     columns : list of Column
@@ -138,11 +137,11 @@ class Table:
         sample = samples[found.position - 1]
         found = self.columns[found.position - 1] = as_label(found, sample, self.where)
         if not self.again and not self.numbers:
-            values = {value for value in sample.values if value is not None}
+            labels: set[Any] = {value for value in sample.values if value is not None}
             if found.numeric:
-                labels: set[Any] = {float(v) for v in values if not (isinstance(v, str) and is_text(v))}
+                labels = {float(v) for v in labels if not (isinstance(v, str) and is_text(v))}
             else:
-                labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in values}
+                labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in labels}
             check_distinct(labels, self.where, found)
             self._labels_seen = as_classes(labels)
         self._gaps_seen = {at for at, sample in enumerate(samples, start=1) if None in sample.values}
@@ -189,13 +188,13 @@ class Table:
                 known.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
                 check_distinct(known, self.where, column)
         self.n_rows, self._lost = n_rows, lost
-        self.columns = [replace(c, gaps=lost.get(c.position, 0) > 0) if fills else c for c in self.columns]
-        columns = [self.columns[column.position - 1] for column in columns]
-        for column in columns:
-            if column.kind == "category":
-                self.columns[column.position - 1] = replace(column, categories=tuple(sorted(found[column.position])))
-            else:
+        for at, column in enumerate(self.columns):
+            if fills:
+                column = self.columns[at] = replace(column, gaps=lost.get(column.position, 0) > 0)
+            if column.kind == "label":
                 self._labels_seen = as_classes(found[column.position])
+            elif column.kind == "category" and not self._encoded:
+                self.columns[at] = replace(column, categories=tuple(sorted(found[column.position])))
 
     @property
     def features(self) -> list[str]:
@@ -312,7 +311,7 @@ class Table:
 
     def whole(self, content_bytes: int = 0) -> tuple[Matrix, NDArray[Any]]:
         """Return all examples and labels; the memory of the content is in use already."""
-        d, n, most_rows = len(self.features), 0, self._reader.most_rows
+        d, n = len(self.features), 0
         X: NDArray[np.float64] | None = None
         sparse: list[Matrix] = []
         labels = []
@@ -323,7 +322,7 @@ class Table:
                 continue
             end = n + len(chunk.X)
             if X is None:
-                rows = most_rows or end
+                rows = self._reader.most_rows or end
                 limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
                 X = np.empty((rows, d))
             elif end > len(X):
@@ -336,16 +335,14 @@ class Table:
         return vstack(sparse, format="csr"), np.concatenate(labels)
 
     def _raise_first(self, piece: Piece) -> None:
-        allowed = {"skip": ("missing", "no label"), "zero": ("missing",)}.get(self.missing, ())
-        if self.missing == "fill" and self._learns:
-            allowed = ("no label",)
+        of_fill = ("no label",) if self._learns else ()
+        allowed = {"skip": ("missing", "no label"), "zero": ("missing",), "fill": of_fill}.get(self.missing, ())
         wrong = [fault for fault in piece.faults if fault.kind not in allowed]
         if wrong:
             first = min(wrong, key=lambda fault: (fault.row, fault.position))
             raise InputError(_located(first, piece) + self._advice(first))
 
     def _advice(self, fault: Fault) -> str:
-        label = self.label_column
         if fault.kind == "missing":
             advice = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
             return f" in {self._column(fault.position)}; {advice}"
@@ -355,7 +352,7 @@ class Table:
         if fault.kind == "label":
             return "; name all labels in advance (--classes)"
         if fault.kind != "length" and fault.told.endswith(("number", "float64")):
-            is_label = label is not None and label.position == fault.position
+            is_label = self.label_column is not None and self.label_column.position == fault.position
             return "; a label is a number too" if is_label else "; a feature is a finite number"
         return ""
 
@@ -372,10 +369,10 @@ class Table:
         told += [f"{c} is read as 0 and 1 ({c.why})" for c in self.columns if c.kind == "boolean"]
         told += [f"{c} is read as {TOLD[c.form]} ({c.why})" for c in self.columns if c.form]
         for c in [c for c in self.columns if self.missing == "fill" and self._lost.get(c.position)]:
-            n, how = self._lost[c.position], "the mean of the values before them"
-            own = "a category of their own" if c.gaps else "no category"
-            how = own if c.kind == "category" else how + ", with a feature that tells it" * c.gaps
-            told.append(f"{c}: {counted(n, 'missing value')} became {how}")
+            how = "the mean of the values before them" + ", with a feature that tells it" * c.gaps
+            if c.kind == "category":
+                how = "a category of their own" if c.gaps else "no category"
+            told.append(f"{c}: {counted(self._lost[c.position], 'missing value')} became {how}")
         if self.skipped:
             what = "the label" if self.missing == "fill" else "a value"
             told.append(f"{counted(self.skipped, 'row')} left out because {what} is missing")
@@ -388,11 +385,9 @@ class Table:
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
-        told = [self._refusal(c) for c in self.columns if c.kind in REFUSED]
         usable = isinstance(self._reader, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
-        if not told and not usable:
-            told = [f"{self.where}: only one column; a row is a label and at least one feature"]
-        return told
+        alone = [] if usable else [f"{self.where}: only one column; a row is a label and at least one feature"]
+        return [self._refusal(c) for c in self.columns if c.kind in REFUSED] or alone
 
     def _refusal(self, column: Column) -> str:
         return f"{self.where}: {column}: {column.why}; {REFUSED[column.kind]}"
@@ -422,11 +417,9 @@ class Table:
         if self.label_column is not None and len(found.counts) == 1:
             only = f"all rows have the label {next(iter(found.counts))}"
             found.problems.append(f"{self.where}: {only}; nothing can be learned from a single label")
-        if ranges and found.n_rows > 1:
-            for feature in np.flatnonzero(ranges[0] == ranges[1]):
-                told = f"{self.where}: feature {self.features[feature]} is constant: always {ranges[0][feature]:g}"
-                found.notes.append(told)
-        found.notes += [f"{self.where}: {one}" for one in self._unknown_notes()]
+        constant = np.flatnonzero(ranges[0] == ranges[1]) if ranges and found.n_rows > 1 else ()
+        told = [f"feature {self.features[k]} is constant: always {ranges[0][k]:g}" for k in constant]
+        found.notes += [f"{self.where}: {one}" for one in told + self._unknown_notes()]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
 
