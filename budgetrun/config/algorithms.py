@@ -8,18 +8,7 @@ from budgetrun.base.limits import parse_bytes
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
-from budgetrun.config.kinds import (
-    RunKind,
-    class_of,
-    formulas,
-    is_formula,
-    kind_of,
-    learners_for,
-    parameter_types,
-    programs,
-    registry,
-    wrong_formula,
-)
+from budgetrun.config import kinds
 from budgetrun.config.problems import (
     Checker,
     Labels,
@@ -33,15 +22,7 @@ from budgetrun.config.problems import (
     unknown_key,
     value_types,
 )
-from budgetrun.config.schema import (
-    AlgorithmSpec,
-    ByDataset,
-    DatasetSpec,
-    FractionBudget,
-    MemoryBudget,
-    Seeds,
-    SelectSpec,
-)
+from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, MemoryBudget, SelectSpec
 from budgetrun.config.yaml import KeyPath
 
 # Classes of algorithms import numpy; they are imported only once a config is read.
@@ -59,7 +40,7 @@ class AlgorithmReader:
 
     checker: Checker
     task: Task  # the task of the config's datasets
-    kind: RunKind | None  # the kind of the config's runs; None for learners
+    kind: kinds.RunKind | None  # the kind of the config's runs; None for learners
     datasets: list[str | None]  # the labels of the config's datasets; None for a dataset without one
     entries: list[Any]  # all algorithms of the config
 
@@ -71,12 +52,9 @@ class AlgorithmReader:
         if (learner := self._learner(data, path)) is None:
             return None
         before = len(self.checker.problems)
-        common = {"name": ValueType(str), "variant": ValueType(str | None, required=False), "label": _LABEL}
-        if self.kind:
-            del common["variant"]
-        if learner.draws:
-            common["seeds"] = ValueType(Seeds, required=False)
-        own = parameter_types(learner)
+        keys = ["name", *([] if self.kind else ["variant"]), "label", *(["seeds"] if learner.draws else [])]
+        common = {key: _LABEL if key == "label" else value_types(AlgorithmSpec)[key] for key in keys}
+        own = kinds.parameter_types(learner)
         no_draws = f"{learner.name} draws nothing at random"
         advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
         refused = dict.fromkeys(("seed", "seeds"), f"cannot be given here; {advice}")
@@ -133,8 +111,8 @@ class AlgorithmReader:
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
-        name, variant, kind = data.get("name"), data.get("variant"), kind_of(data.get("name"))
-        of_learners = learners_for(self.task)
+        name, variant, kind = data.get("name"), data.get("variant"), kinds.kind_of(data.get("name"))
+        of_learners = kinds.learners_for(self.task)
         known = [*(self.kind.algorithms() if self.kind else of_learners)]
         key, wrong = "name", ""
         if name is None:
@@ -148,7 +126,7 @@ class AlgorithmReader:
             why = needs if self.task == "binary" else f", and the task is {self.task}"
             wrong = f"{name!r} learns {learns} only{why}{allowed_names(known)}"
         elif not isinstance(name, str) or name not in known:
-            every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
+            every = [*known, *(name for kind in kinds.registry().values() for name in kind.algorithms())]
             wrong = f"{unknown(name, every)}  (budgetrun list algorithms)"
         elif not self.kind and variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
@@ -156,7 +134,7 @@ class AlgorithmReader:
             key, wrong = "variant", f"{unknown(variant, variants)}{advice}"
         if wrong:
             self.checker.add((*path, key), wrong)
-        return None if wrong else class_of(name, None if self.kind else variant, self.task)
+        return None if wrong else kinds.class_of(name, None if self.kind else variant, self.task)
 
     def label(self, data: Any) -> str | None:
         """Return the label of an entry; None if its algorithm is unknown."""
@@ -165,7 +143,7 @@ class AlgorithmReader:
         if data.get("label") is not None:
             return str(data["label"])
         try:
-            return _default_label(class_of(data.get("name", ""), data.get("variant"), self.task))
+            return _default_label(kinds.class_of(data.get("name", ""), data.get("variant"), self.task))
         except (KeyError, TypeError):
             return None
 
@@ -191,9 +169,9 @@ class AlgorithmReader:
 
     def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
         """Return a list of the value, empty if it is wrong."""
-        if path[2] == "budget" or not is_formula(value, wanted):
+        if path[2] == "budget" or not kinds.is_formula(value, wanted):
             return self.checker.checked(value, path, wanted)
-        if wrong := wrong_formula(value, wanted):
+        if wrong := kinds.wrong_formula(value, wanted):
             self.checker.add(path, wrong)
         return [] if wrong else [value]
 
@@ -236,7 +214,7 @@ class AlgorithmReader:
 
         Settings that depend on the number of rounds, on a support size or on the size of examples are built later.
         """
-        learner = class_of(spec.name, spec.variant, self.task)
+        learner = kinds.class_of(spec.name, spec.variant, self.task)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
             # A dataset without values is a problem already.
@@ -246,16 +224,16 @@ class AlgorithmReader:
             later = own.budget_of or isinstance(own.budget, MemoryBudget)
             for run in () if later else own.with_one_seed().expand():
                 try:
-                    if not formulas(run.parameters, learner):
+                    if not kinds.formulas(run.parameters, learner):
                         run.build(learner)
                 except ValueError as error:
                     self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
 
-def kind_of_all(checker: Checker, entries: list[Any]) -> RunKind | None:
+def kind_of_all(checker: Checker, entries: list[Any]) -> kinds.RunKind | None:
     """Return the kind of the first known algorithm, None for learners; the first one that differs is a problem."""
     names = {i: entry.get("name") for i, entry in enumerate(entries) if isinstance(entry, dict)}
-    found = {i: kind_of(name) for i, name in names.items() if kind_of(name) or tasks_of(str(name))}
+    found = {i: kinds.kind_of(name) for i, name in names.items() if kinds.kind_of(name) or tasks_of(str(name))}
     first = min(found, default=0)
     for i, kind in found.items():
         if kind != found[first]:
@@ -272,7 +250,7 @@ def check_fit(checker: Checker, entries: list[Any], datasets: list[DatasetSpec |
     """Report each algorithm that is not a learner and cannot run on some dataset, once."""
     for i, entry in enumerate(entries):
         name: Any = entry.get("name") if isinstance(entry, dict) else None
-        if kind := kind_of(name):
+        if kind := kinds.kind_of(name):
             texts = (kind.misfit(kind.algorithms()[name], dataset) for dataset in datasets if dataset is not None)
             if text := next(filter(None, texts), None):
                 checker.add(("algorithms", i, "name"), text)
@@ -283,12 +261,14 @@ def tasks_of(name: str) -> list[Task]:
     from budgetrun import learners
 
     tasks: tuple[Task, ...] = get_args(Task)
-    return [task for task in tasks if name in learners.registry(task) or (task == "binary" and name in programs())]
+    return [
+        task for task in tasks if name in learners.registry(task) or (task == "binary" and name in kinds.programs())
+    ]
 
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:
     """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
-    found = class_of(spec.name, spec.variant, task)
+    found = kinds.class_of(spec.name, spec.variant, task)
     return found.title or spec.label if spec.label == _default_label(found) else spec.label
 
 
@@ -335,7 +315,7 @@ def _selection(
         checker.add((*path, "rule"), f"{text}{allowed_names(rules)}")
         return []
     before = len(checker.problems)
-    own = parameter_types(rules[name])
+    own = kinds.parameter_types(rules[name])
     given = checker.values(entry, path, _COMMON | own)
     of = given.get("of", list(known))
     groups = [[label] for label in several] if of == EACH else [of if isinstance(of, list) else [of]]

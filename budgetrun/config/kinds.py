@@ -14,23 +14,12 @@ from budgetrun.config.schema import RunSpec
 
 
 class RunKind(ABC):
-    """Runs that see all examples at once; each has its own job. All algorithms of a config are of one kind.
+    """Runs that see all examples at once; each has its own job. All algorithms of a config are of one kind."""
 
-    Attributes:
-    name : str
-        Name of an algorithm of this kind in messages; manifests have a key of this name.
-    quantities : tuple of str
-        The quantities of its runs that tables can show; the first is the default.
-    holds : str
-        Description of what an algorithm keeps in memory.
-    of_all_tasks : bool
-        Whether a run plays all tasks of a stream together.
-    """
-
-    name: ClassVar[str]
-    quantities: ClassVar[tuple[str, ...]]
-    holds: ClassVar[str] = "all examples"
-    of_all_tasks: ClassVar[bool] = False
+    name: ClassVar[str]  # of an algorithm of this kind in messages; manifests have a key of this name
+    quantities: ClassVar[tuple[str, ...]]  # of its runs, which tables can show; the first is the default
+    holds: ClassVar[str] = "all examples"  # what an algorithm keeps in memory
+    of_all_tasks: ClassVar[bool] = False  # a run plays all tasks of a stream together
 
     @abstractmethod
     def algorithms(self) -> Mapping[str, type[Any]]:

@@ -21,13 +21,9 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constan
 
 
 class ValueType:
-    """The type of a key's value, as an annotation that pydantic understands.
+    """The type of a key's value, as an annotation that pydantic understands: ``Annotated[int, pydantic.Field(ge=1)]``.
 
-    Parameters:
-    annotation : type
-        E.g. ``Annotated[int, pydantic.Field(ge=1)]``.
-    required : bool
-        Whether the key must be given.
+    A key that is ``required`` must be given.
     """
 
     def __init__(self, annotation: Any, required: bool = True) -> None:
@@ -236,17 +232,11 @@ class TooManyProblems(Exception):
 
 
 class Checker:
-    """Checks the values of one document and collects what is wrong.
-
-    Attributes:
-    folder : Path
-        The folder of the document, where the files that it names are.
-    problems : list of Mistake
-    """
+    """Checks the values of one document and collects what is wrong."""
 
     def __init__(self, document: Document, folder: Path) -> None:
         self._document = document
-        self.folder = folder
+        self.folder = folder  # of the document, where the files that it names are
         self.problems = list(document.problems)
 
     def add(self, path: KeyPath, text: str) -> None:

@@ -44,13 +44,9 @@ _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 
 def load(path_or_name: str | Path, profile: str = "full") -> Config:
-    """Read and check a config.
+    """Read and check a config: a file, or by name one that comes with budgetrun, such as ``quickstart``.
 
-    Parameters:
-    path_or_name : str or Path
-        A file, or the name of a config that comes with budgetrun, such as ``quickstart``.
-    profile : str
-        Which of the config's profiles to apply; ``full`` for none.
+    ``profile`` names the one of the config's profiles that is applied; ``full`` is none.
 
     Raises InputError: no such config or profile, or the config is wrong: a line per problem, in the order of the file.
     """
@@ -197,7 +193,7 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
             if source is not None and not source.has(dataset.label):
                 continue
             n = own.count(source.on(dataset.label) if source else None)
-            n_settings = max(n_settings, n // (own.seeds if isinstance(own.seeds, int) else 1))
+            n_settings = max(n_settings, n // own.n_seeds)
             n_runs += n * (dataset.repetitions or 1)
             if n_settings > MOST_SETTINGS or n_runs > MOST_RUNS:
                 most = f"{MOST_RUNS:,} runs" if n_runs > MOST_RUNS else f"{MOST_SETTINGS:,} settings of an algorithm"

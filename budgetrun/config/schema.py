@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -72,24 +72,20 @@ class KernelSpec(_Spec):
         return {name: value for name, value in self.parameters.items() if isinstance(value, list)}
 
     @property
+    def _values(self) -> dict[str, list[Any]]:
+        return {name: value if isinstance(value, list) else [value] for name, value in self.parameters.items()}
+
+    @property
     def is_auto(self) -> bool:
         """True if the data decide on a value."""
-        return any(AUTO in (value if isinstance(value, list) else [value]) for value in self.parameters.values())
+        return any(AUTO in values for values in self._values.values())
 
     def each(self, median: float | None = None) -> list[tuple[KernelSpec, dict[str, Any]]]:
-        """Return a kernel for each combination of values, with these as typed.
-
-        Parameters:
-        median : float or None
-            The value that `AUTO` stands for; None leaves it.
-        """
-        values = [value if isinstance(value, list) else [value] for value in self.parameters.values()]
+        """Return a kernel for each combination of values, with these as typed; a median takes the place of `AUTO`."""
         found = []
-        for chosen in itertools.product(*values):
-            numbers = (median if value == AUTO and median is not None else value for value in chosen)
-            parameters = dict(zip(self.parameters, numbers, strict=True))
-            typed = dict(zip(self.parameters, chosen, strict=True))
-            found.append((KernelSpec(name=self.name, parameters=parameters), typed))
+        for typed in _combinations(self._values):
+            numbers = {name: median if value == AUTO and median is not None else value for name, value in typed.items()}
+            found.append((KernelSpec(name=self.name, parameters=numbers), typed))
         return found
 
     def build(self) -> Kernel:
@@ -231,6 +227,11 @@ class AlgorithmSpec(_Spec):
         return data
 
     @property
+    def n_seeds(self) -> int:
+        """The number of seeds on each stream."""
+        return 1 if self.seeds == "by_repetition" else self.seeds
+
+    @property
     def budget_of(self) -> str | None:
         """The label of the algorithm that the budget is a fraction of, once the values are those `on` a dataset."""
         return self.budget.of if isinstance(self.budget, FractionBudget) else None
@@ -264,19 +265,13 @@ class AlgorithmSpec(_Spec):
     def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
         """Yield every combination of values: parameters vary slowest, then the budget, then seeds.
 
-        With seeds by repetition, only the first repetition's is yielded.
-
-        Parameters:
-        source : AlgorithmSpec or None
-            The algorithm that the budget is a fraction of: each of its settings gives its own budgets.
+        With seeds by repetition, only the first repetition's is yielded. If the budget is a fraction of another
+        algorithm, the ``source``, each of its settings gives its own budgets.
         """
-        values = self._values
-        n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
         budgets = self._budgets(source)
-        for chosen in itertools.product(*values.values()):
-            parameters = dict(zip(values, chosen, strict=True))
+        for parameters in _combinations(self._values):
             swept = {name: parameters[name] for name in self.swept}
-            for budget, seed in itertools.product(budgets, range(n_seeds)):
+            for budget, seed in itertools.product(budgets, range(self.n_seeds)):
                 setting = swept.copy()
                 for name, value in budget.get("budget_setting", {}).items():
                     setting[f"{budget['budget_of']}.{name}" if name in swept else name] = value
@@ -285,13 +280,10 @@ class AlgorithmSpec(_Spec):
 
     def count(self, source: AlgorithmSpec | None = None) -> int:
         """Return how many runs `expand` yields, without making them."""
-        n_runs = math.prod(map(len, self._values.values()))
-        n_runs *= 1 if self.seeds == "by_repetition" else self.seeds
+        n_runs = self.n_seeds * math.prod(map(len, self._values.values()))
         if isinstance(self.budget, FractionBudget):
             return n_runs * len(self.budget.fractions) * (source.with_one_seed().count() if source else 1)
-        if isinstance(self.budget, MemoryBudget):
-            return n_runs * len(self.budget.learner_memory)
-        return n_runs * len(cast("tuple[int | None, ...] | None", self.budget) or (None,))
+        return n_runs * len(self._budgets(None))
 
     def with_one_seed(self) -> AlgorithmSpec:
         """Return the algorithm with a single seed, for what does not depend on seeds."""
@@ -559,11 +551,7 @@ class Config(_Spec):
     def expand(self, dataset: str | None = None, median: float | None = None) -> Iterator[RunSpec]:
         """Yield all runs on one stream, in the order of the config: kernels vary slowest.
 
-        Parameters:
-        dataset : str or None
-            The label of a dataset; None for the first one.
-        median : float or None
-            The gamma that `AUTO` stands for on this dataset, if it is known.
+        The dataset, the first by default, is given by its label; `AUTO` stands for the median, if it is known.
         """
         label = self.datasets[0].label if dataset is None else dataset
         by_label, kernels = self.on(label), self.kernel_on(label)
@@ -630,6 +618,12 @@ class Config(_Spec):
         algorithms = tuple(capped(algorithm, "seeds") for algorithm in self.algorithms)
         own = {"profile": name, "tasks": caps.tasks, "datasets": datasets, "algorithms": algorithms}
         return capped(self, "repetitions").model_copy(update=own)  # type: ignore[no-any-return]
+
+
+def _combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each combination of some values by name; the last one varies fastest."""
+    for chosen in itertools.product(*values.values()):
+        yield dict(zip(values, chosen, strict=True))
 
 
 def setting_text(parameters: dict[str, Any]) -> str:

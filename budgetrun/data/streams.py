@@ -39,16 +39,12 @@ class Stream:
 
     A test set has its examples in file order, dense or sparse like the stream's and scaled by the stream's statistics,
     and the stream's tasks, never with noise.
-
-    Attributes:
-    X : ndarray or csr_array, float64, or IntegerRows, shape (T, d)
-        The examples in the order of the rounds; C-contiguous, or CSR with sorted int32 indices. The caller's own copy.
-        IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
-    tasks : dict of task name to ndarray, shape (T,)
-        int8, -1 or +1; for several classes, int16, each label's position in ``classes``; for regression, float64.
     """
 
+    # Shape (T, d), in the order of the rounds, the caller's own copy: C-contiguous, or CSR with sorted int32 indices,
+    # float64; IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
     X: Rows
+    # By name, shape (T,): int8, -1 or +1; for several classes int16, positions in ``classes``; for regression float64.
     tasks: dict[str, NDArray[Any]]
     classes: list[Label] = field(default_factory=list)  # all labels of the data, ascending; empty for regression
     test: Stream | None = None  # the examples on which hypotheses are tested after the last round

@@ -10,16 +10,7 @@ from scipy.sparse import csr_array
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped
-from budgetrun.data.content import (
-    Held,
-    Lines,
-    Origin,
-    count_lines,
-    head_lines,
-    line_blocks,
-    number_fault,
-    shown,
-)
+from budgetrun.data.content import Held, Lines, Origin, count_lines, head_lines, line_blocks, number_fault, shown
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import LABEL, Batch, Reader, Vectors, check_distinct
 from budgetrun.data.tables.encode import is_sparse

@@ -66,26 +66,18 @@ class Scan:
 
 
 class Table:
-    """Examples and labels of any source; see `open_table`, which makes tables.
+    """Examples and labels of any source; see `open_table`, which makes tables."""
 
-    Attributes:
-    where : str
-        The source's name in messages.
-    columns : list of Column
-        The columns found; for vectors, only the labels.
-    label_found : str
-        A sentence on how the label was found.
-    n_rows : int or None
-        None, if it is not known before the end.
-    again : bool
-        `chunks` can be called more than once.
-    skipped, zeroed : int
-        The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
-    numbers : bool
-        The labels are measured numbers; then `classes` is empty.
-    reader : str
-        The format with its revision, such as ``libsvm 1``.
-    """
+    where: str  # the source's name in messages
+    columns: list[Column]  # those found; for vectors, only the labels
+    label_found: str  # a sentence on how the label was found
+    n_rows: int | None  # None, if it is not known before the end
+    again: bool  # `chunks` can be called more than once
+    # The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
+    skipped: int
+    zeroed: int
+    numbers: bool  # the labels are measured numbers; then `classes` is empty
+    reader: str  # the format with its revision, such as ``libsvm 1``
 
     def __init__(
         self,
