@@ -158,32 +158,24 @@ def _opened(path: Path) -> BinaryIO:
 
 def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
     """Yield the content of all streams of a compressed file, which must reach to its last byte."""
-    n_streams, padding = 0, 0
-    decoder: Any = None
+    n_streams, padding, rest = 0, 0, b""
     try:
-        rest, at_end = b"", False
-        while not at_end or decoder is not None:
-            if not rest and (decoder is None or getattr(decoder, "needs_input", True)):
-                rest = file.read(_READ_BYTES)
-                at_end = not rest
-            if decoder is None:
-                if n_streams:
-                    found = rest.lstrip(b"\0") if suffix in _PADDING else rest
-                    padding += len(rest) - len(found)
-                    rest = found
+        while rest := rest or file.read(_READ_BYTES):
+            if n_streams and suffix in _PADDING:
+                found = rest.lstrip(b"\0")
+                padding, rest = padding + len(rest) - len(found), found
                 if not rest:
                     continue
-                if padding % _PADDING.get(suffix, 1):
-                    break
-                decoder, padding = DECOMPRESS[suffix](), 0
-            elif at_end and getattr(decoder, "needs_input", True):
-                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-            piece = decoder.decompress(rest, PIECE_BYTES)
-            rest = getattr(decoder, "unconsumed_tail", b"")
-            if decoder.eof:
-                rest, decoder = decoder.unused_data, None
-                n_streams += 1
-            yield piece
+            if padding % _PADDING.get(suffix, 1):
+                break
+            decoder, padding = DECOMPRESS[suffix](), 0
+            while not decoder.eof:
+                if not rest and getattr(decoder, "needs_input", True) and not (rest := file.read(_READ_BYTES)):
+                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+                yield decoder.decompress(rest, PIECE_BYTES)
+                rest = getattr(decoder, "unconsumed_tail", b"")
+            rest = decoder.unused_data
+            n_streams += 1
         if padding % _PADDING.get(suffix, 1):
             raise ValueError(f"{padding} zero bytes follow a stream, where only multiples of 4 may")
     except _BROKEN as error:

@@ -103,14 +103,14 @@ class Delimited(Reader):
         ]
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        header, n_comments = self.named, self._n_comments
+        header = self.named
         for lines in content.line_blocks(self.origin, self._whole, self._width):
             if lines is None:
                 yield None
                 continue
             text, number = lines
-            if n_comments:
-                text, number, n_comments = text.split(b"\n", n_comments)[-1], number + n_comments, 0
+            if number == 1:
+                text, number = text.split(b"\n", self._n_comments)[-1], 1 + self._n_comments
             if b'"' in text and self._whole(text) < len(text):
                 at = number + text.count(b"\n", 0, self._whole(text))
                 raise InputError(f"{self.where}:{at}: a quotation mark opens a field and is never closed")
@@ -148,11 +148,12 @@ class Delimited(Reader):
         def cell(row: int, position: int) -> str:
             return row_of(row).fields[position - 1].strip(" \t")
 
+        faults: list[Fault] = []
         try:
             columns = self._parsed(text, wanted)
         except pa.ArrowInvalid:
-            return self._carefully(text, wanted, lines.first, place, cell)
-        return Batch(columns, len(next(iter(columns.values()))), place, cell)
+            columns, faults = self._carefully(text, wanted, lines.first)
+        return Batch(columns, len(next(iter(columns.values()))), place, cell, faults)
 
     def _parsed(self, text: bytes, wanted: Mapping[int, bool]) -> dict[int, Any]:
         import pyarrow as pa
@@ -180,7 +181,7 @@ class Delimited(Reader):
             raise pa.ArrowInvalid("words such as nan(1)")
         return columns
 
-    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int, place: Any, cell: Any) -> Batch:
+    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int) -> tuple[dict[int, Any], list[Fault]]:
         """Read rows that have a fault, or are unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
@@ -198,8 +199,7 @@ class Delimited(Reader):
             first_row, at = undecoded[0]
             told = f"{shown(rows[first_row][at - 1])} is not UTF-8 text; save the file as UTF-8"
             faults.append(Fault("encoding", first_row, at, len(undecoded), told))
-        columns = {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in wanted}
-        return Batch(columns, len(rows), place, cell, faults)
+        return {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in wanted}, faults
 
     def _of_another_length(self, row: _Row, first: int) -> str:
         n, width = len(row.fields), self._width
