@@ -29,8 +29,7 @@ from budgetrun.config.yaml import KeyPath
 Algorithm = Any
 
 
-# The key that gives a budget in bytes.
-_MEMORY = "learner_memory"
+_MEMORY = "learner_memory"  # the key that gives a budget in bytes
 _LABEL = ValueType(Name, required=False)
 
 
@@ -278,8 +277,7 @@ def _default_label(learner: Algorithm) -> str:
 
 
 _COMMON = {"rule": ValueType(str), "of": ValueType(str | list[str], required=False), "label": _LABEL}
-# In place of labels: a selection for each algorithm that has several candidates.
-EACH = "each"
+EACH = "each"  # in place of labels: a selection for each algorithm that has several candidates
 
 
 def selections(

@@ -223,8 +223,7 @@ FileName = Annotated[
 
 Values = dict[str, Any]
 Check = Callable[[Any, KeyPath, ValueType], list[Any]]
-# The problems that a message lists; a file with more is not checked further.
-MOST_PROBLEMS = 100
+MOST_PROBLEMS = 100  # the problems that a message lists; a file with more is not checked further
 
 
 class TooManyProblems(Exception):

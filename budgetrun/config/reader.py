@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
 
 _Some = Annotated[list[Any], Field(min_length=1)]
-# The most settings of an algorithm on a dataset: each is tried out when a config is checked.
-MOST_SETTINGS = 100_000
+MOST_SETTINGS = 100_000  # the most settings of an algorithm on a dataset: each is tried out when a config is checked
 _PROFILE = ValueType(FileName)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 

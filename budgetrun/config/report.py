@@ -35,8 +35,7 @@ from budgetrun.config.yaml import KeyPath, read_text
 _LIST = ValueType(list[Any] | None, required=False)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
-# A number in a text.
-IN_BRACES = r"\{(\w+)\}"
+IN_BRACES = r"\{(\w+)\}"  # a number in a text
 
 _OF_TESTS = ("test_error", "last_test_error")
 # The quantities of a table for learners of classes, and for regression learners; the first is the default.

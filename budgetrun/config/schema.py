@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
 
 
-# A gamma that the data decide on: see `budgetrun.data.streams`.
-AUTO = "auto"
-# The most runs of a config: a plan of so many takes about 1.5 GB.
-MOST_RUNS = 2_000_000
+AUTO = "auto"  # a gamma that the data decide on: see `budgetrun.data.streams`
+MOST_RUNS = 2_000_000  # the most runs of a config: a plan of so many takes about 1.5 GB
 Label = int | float | str
 # A share of a support size; the limit keeps budgets to numbers that can be computed with.
 Fraction = Annotated[Positive, Field(le=1e6)]
@@ -177,8 +175,7 @@ class RunSpec:
     variant: str | None
     parameters: dict[str, Any]  # the arguments of its class, defaults included, except ``budget`` and ``seed``
     budget: int | None  # B, at least 1; None for a learner without a budget, or while the budget is a fraction
-    # B as a fraction, above 0, of the final support size of another learner's run.
-    budget_fraction: float | None
+    budget_fraction: float | None  # B as a fraction, above 0, of the final support size of another learner's run
     seed: int  # the learner's own seed; 0 for a learner that draws nothing
     budget_of: str | None = None  # the label of that other learner
     # The run of that learner: its swept values, ``budget`` included; empty if it has only one.
@@ -327,8 +324,7 @@ class Published:
     dataset: str
     label: str
     value: float  # errors are in percent
-    # At least 1; None if the number is for every budget, or for a ``budget_fraction``.
-    budget: int | None = None
+    budget: int | None = None  # at least 1; None if the number is for every budget, or for a ``budget_fraction``
     budget_fraction: float | None = None
     setting: str | None = None  # as `setting_text` writes it; None if the number is for every setting
     sd: float | None = None  # the published standard deviation
@@ -342,8 +338,7 @@ class ChooseSpec(_Spec):
     # ``printed``: the mean of ``quantity`` that is nearest to its published value.
     by: Literal["online_error", "prefix", "printed", "rmse"]
     quantity: Literal["margin_updates", "support_size"] | None = None  # only with ``printed``
-    # Only with ``printed``: the file of the published values of ``quantity``, as typed.
-    expected: Text | None = None
+    expected: Text | None = None  # only with ``printed``: the file of the published values of ``quantity``, as typed
     published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
 
 
@@ -365,8 +360,7 @@ class TableSpec(_Spec):
     # Cells that differ from the published value by more than this fraction are listed; None if only ``tolerance_sd``
     # matters. By default 0.05, or None if ``tolerance_sd`` is given.
     tolerance: Positive | None = 0.05
-    # The same in published standard deviations, for numbers published with one.
-    tolerance_sd: Positive | None = None
+    tolerance_sd: Positive | None = None  # the same in published standard deviations, for numbers published with one
     aliases: dict[str, str] = {}  # label or dataset -> the label or dataset in ``expected`` to compare it with
     as_written: tuple[Text, ...] = ()  # those among them that follow the paper's text, where the others do not
     published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
@@ -414,8 +408,7 @@ class NumberSpec(_Spec):
     chosen_in: Text | None = None
     # A quantity of tables, another column of runs.csv, or a value in one of its JSON columns: ``facts.damage``.
     quantity: Text = "online_error"
-    # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
-    relative_to: Text | None = None
+    relative_to: Text | None = None  # the label whose seconds those of ``quantity: seconds_ratio`` are divided by
     statistic: Literal[
         "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "void", "below_t", "bound",
         "largest_ratio", "smallest_ratio", "tolerance",

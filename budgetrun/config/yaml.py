@@ -16,8 +16,7 @@ KeyPath = tuple[Any, ...]
 
 _TAG = "tag:yaml.org,2002:"
 _LONGEST_SENTENCE = 1000
-# The beginning of a long text, for a message.
-shortened = partial(clipped, most=60)
+shortened = partial(clipped, most=60)  # the beginning of a long text, for a message
 # The most of a file: bytes, which also limit the characters of its keys and values; keys and values, with those of an
 # alias counted each time that it is used; and levels of nesting.
 MOST_BYTES = 1_000_000
@@ -47,8 +46,7 @@ class Mistake(NamedTuple):
 class Document:
     """The content of a YAML text."""
 
-    # Plain data; None if the text is not YAML. If a key is given twice, its first value counts.
-    data: Any
+    data: Any  # plain data; None if the text is not YAML. If a key is given twice, its first value counts.
     # The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or the
     # line where an item of a list begins.
     lines: dict[KeyPath, int]

@@ -21,8 +21,7 @@ from budgetrun.data.formats import LabelColumn, all_formats, revision
 FilePath = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=200)
 ]
-# A constant times 0 and 1, or times small whole numbers, or any others.
-Values = Literal["bits", "integers", "floats"]
+Values = Literal["bits", "integers", "floats"]  # a constant times 0 and 1, or times small whole numbers, or any others
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

@@ -184,8 +184,7 @@ class Means:
     With ``spread``, their deviations, too.
     """
 
-    # Empty in models of earlier versions.
-    squares: Dense = np.zeros(0)
+    squares: Dense = np.zeros(0)  # empty in models of earlier versions
 
     def __init__(self, n_columns: int, learns: bool = True, spread: bool = False) -> None:
         self.learns = learns

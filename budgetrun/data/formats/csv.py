@@ -23,8 +23,7 @@ SEPARATORS = ";\t,|"
 # Number of first lines used to detect the separator, and the most bytes of them.
 _LOOKED_AT = 20
 _LOOKED_BYTES = 1 << 18
-# With more columns than this, rows of another length are looked for first.
-_WIDE = 4096
+_WIDE = 4096  # with more columns than this, rows of another length are looked for first
 _QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
 
 

@@ -9,8 +9,7 @@ from budgetrun.kernels.kinds import IntegerRows, Rows, as_whole
 
 REVISION = 1
 SUFFIXES = ()
-# Larger values are not grey values.
-_MOST = 7.0
+_MOST = 7.0  # larger values are not grey values
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:

@@ -13,10 +13,8 @@ from budgetrun.data.content import HEAD_ROWS, Origin, reason
 from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths, check_names
 from budgetrun.data.tables.encode import is_temporal, numbers_of
 
-# The bytes of a batch, if all its columns are numbers.
-_BATCH_BYTES = 1 << 22
-# Arrow files whose batches are larger than this are mapped into memory.
-_MAPPED_BYTES = 1 << 26
+_BATCH_BYTES = 1 << 22  # the bytes of a batch, if all its columns are numbers
+_MAPPED_BYTES = 1 << 26  # Arrow files whose batches are larger than this are mapped into memory
 DAMAGED = "damaged, or not what its name says"
 
 

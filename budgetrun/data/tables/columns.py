@@ -26,10 +26,8 @@ MISSING = frozenset((
     "NONE",
 ))  # fmt: skip
 BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
-# The most categories of a column, and the most classes.
-MOST_CATEGORIES = 1000
-# A column of at most this many different whole numbers looks like labels.
-MOST_LABELS = 20
+MOST_CATEGORIES = 1000  # the most categories of a column, and the most classes
+MOST_LABELS = 20  # a column of at most this many different whole numbers looks like labels
 LABEL_NAMES = (
     "label", "labels", "target", "class", "classes", "outcome", "y", "response", "result", "category", "species",
     "diagnosis",
@@ -40,8 +38,7 @@ REFUSED: dict[str, str] = {
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
     "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
 }
-# Kinds of columns that are one number.
-NUMBERS = ("number", "constant", "boolean", "date")
+NUMBERS = ("number", "constant", "boolean", "date")  # kinds of columns that are one number
 
 
 @dataclass(frozen=True)
@@ -376,10 +373,8 @@ class Reader:
         raise NotImplementedError
 
 
-# The rows of an array that are converted at a time.
-_ROWS = 1 << 15
-# The column of labels that come with vectors.
-LABEL = Column("label", 0, "label", "given with the examples")
+_ROWS = 1 << 15  # the rows of an array that are converted at a time
+LABEL = Column("label", 0, "label", "given with the examples")  # the column of labels that come with vectors
 
 
 class Vectors(Reader):

@@ -42,8 +42,7 @@ from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
-# Values from which on the first chunk is large enough, however few its rows are.
-_MOST_AT_FIRST = 4_000_000
+_MOST_AT_FIRST = 4_000_000  # values from which on the first chunk is large enough, however few its rows are
 T = TypeVar("T")
 
 
@@ -100,8 +99,7 @@ class Table:
         self._labels_seen: tuple[Label, ...] | None = None
         self._encoded, self._learns = encoding is not None, encoding is None or continued
         self._means: list[list[float]] = [] if encoding is None else encoding.get("means", [])
-        # Missing values by column, once they are counted.
-        self._lost: dict[int, int] = {}
+        self._lost: dict[int, int] = {}  # missing values by column, once they are counted
         if isinstance(source, Vectors):
             source.fit(encoding, self.numbers)
             self.columns = [] if source.label is None else [source.label]
