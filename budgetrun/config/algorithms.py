@@ -8,20 +8,8 @@ from budgetrun.base.limits import parse_bytes
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
-from budgetrun.config import kinds
-from budgetrun.config.problems import (
-    Checker,
-    Labels,
-    Name,
-    Values,
-    ValueType,
-    allowed_names,
-    nearest,
-    quoted,
-    unknown,
-    unknown_key,
-    value_types,
-)
+from budgetrun.config import kinds, problems
+from budgetrun.config.problems import Checker, Labels, Name, Values, ValueType, value_types
 from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, MemoryBudget, SelectSpec
 from budgetrun.config.yaml import KeyPath
 
@@ -46,7 +34,7 @@ class AlgorithmReader:
     def algorithm(self, data: Any, path: KeyPath) -> AlgorithmSpec | None:
         """Return an algorithm; None if it is wrong. `build_each` has to follow."""
         if not isinstance(data, dict):
-            self.checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
+            self.checker.add(path, f"must be a mapping (key: value), got {problems.quoted(data)}")
             return None
         if (learner := self._learner(data, path)) is None:
             return None
@@ -63,7 +51,7 @@ class AlgorithmReader:
         allowed = {*common, *own, *([_MEMORY] if "budget" in own else [])}
         for key in data:
             if key not in allowed:
-                self.checker.add((*path, key), refused.get(key) or unknown_key(key, [*common, *own]))
+                self.checker.add((*path, key), refused.get(key) or problems.unknown_key(key, [*common, *own]))
         given = self.checker.values({key: data[key] for key in common if key in data}, path, common)
         swept: dict[str, Any] = {}
         for key, wanted in own.items():
@@ -123,14 +111,14 @@ class AlgorithmReader:
             learns = " or ".join(PROBLEMS[task].learns for task in others)
             needs = f"; it needs datasets with task: {others[0]}"
             why = needs if self.task == "binary" else f", and the task is {self.task}"
-            wrong = f"{name!r} learns {learns} only{why}{allowed_names(known)}"
+            wrong = f"{name!r} learns {learns} only{why}{problems.allowed_names(known)}"
         elif not isinstance(name, str) or name not in known:
             every = [*known, *(name for kind in kinds.registry().values() for name in kind.algorithms())]
-            wrong = f"{unknown(name, every)}  (budgetrun list algorithms)"
+            wrong = f"{problems.unknown(name, every)}  (budgetrun list algorithms)"
         elif not self.kind and variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
-            advice = allowed_names(variants) or f"; {name} has no variants"
-            key, wrong = "variant", f"{unknown(variant, variants)}{advice}"
+            advice = problems.allowed_names(variants) or f"; {name} has no variants"
+            key, wrong = "variant", f"{problems.unknown(variant, variants)}{advice}"
         if wrong:
             self.checker.add((*path, key), wrong)
         return None if wrong else kinds.class_of(name, None if self.kind else variant, self.task)
@@ -150,10 +138,10 @@ class AlgorithmReader:
         """Return the values for each dataset; a dataset without values is a problem."""
         for key in data:
             if key != "by_dataset":
-                self.checker.add((*path, key), unknown_key(key, ["by_dataset"]))
+                self.checker.add((*path, key), problems.unknown_key(key, ["by_dataset"]))
         here = (*path, "by_dataset")
         if not isinstance(data["by_dataset"], dict):
-            self.checker.add(here, f"must be a mapping (dataset: value), got {quoted(data['by_dataset'])}")
+            self.checker.add(here, f"must be a mapping (dataset: value), got {problems.quoted(data['by_dataset'])}")
             return ByDataset(by_dataset={})
         given = {str(label): value for label, value in data["by_dataset"].items()}
         known = [label for label in self.datasets if label is not None]
@@ -194,17 +182,17 @@ class AlgorithmReader:
         seen: set[float] = set()
         for i, fraction in enumerate(fractions):
             if fraction in seen:
-                self.checker.add((*path, "fractions", i), f"{quoted(fraction)} is in this list twice")
+                self.checker.add((*path, "fractions", i), f"{problems.quoted(fraction)} is in this list twice")
             seen.add(fraction)
         if "of" not in values:
             return None
         of, hows = values["of"], [how for label, how in self._budgets if label == values["of"]]
         sources = dict.fromkeys(label for label, how in self._budgets if label and not how)
-        allowed = allowed_names(sources)
+        allowed = problems.allowed_names(sources)
         if hows and of not in sources:
             self.checker.add((*path, "of"), f"{of!r} {hows[0]}; name one that does not{allowed}")
         elif not hows and all(label is not None for label, _ in self._budgets):
-            advice = nearest(of, sources) or "; add one, or name another"
+            advice = problems.nearest(of, sources) or "; add one, or name another"
             self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
 
@@ -304,13 +292,13 @@ def _selection(
     from budgetrun.play import selection
 
     if not isinstance(entry, dict):
-        checker.add(path, f"must be a mapping (key: value), got {quoted(entry)}")
+        checker.add(path, f"must be a mapping (key: value), got {problems.quoted(entry)}")
         return []
     rules = selection.registry()
     name = entry.get("rule")
     if not isinstance(name, str) or name not in rules:
-        text = "missing; must be the name of a rule" if name is None else unknown(name, rules)
-        checker.add((*path, "rule"), f"{text}{allowed_names(rules)}")
+        text = "missing; must be the name of a rule" if name is None else problems.unknown(name, rules)
+        checker.add((*path, "rule"), f"{text}{problems.allowed_names(rules)}")
         return []
     before = len(checker.problems)
     own = kinds.parameter_types(rules[name])

@@ -14,21 +14,9 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import PARQUET, is_url, own_folder
 from budgetrun.base.problem import BINARY, Problem, problem_of
 from budgetrun.base.registry import parameters
+from budgetrun.config import problems
 from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, selections, title_of
-from budgetrun.config.problems import (
-    MOST_PROBLEMS,
-    Checker,
-    FileName,
-    Labels,
-    TooManyProblems,
-    Values,
-    ValueType,
-    nearest,
-    quoted,
-    unknown,
-    unknown_key,
-    value_types,
-)
+from budgetrun.config.problems import Checker, FileName, Labels, Values, ValueType, value_types
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, KernelSpec, Profile
 from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
@@ -86,15 +74,15 @@ def read(text: str, path: Path, told: Callable[[Mistake], str] | None = None) ->
             values = _config(checker, document.data)
         elif not checker.problems:
             wanted = "must be a config: YAML with the keys name, datasets and algorithms"
-            checker.add((), f"{wanted}, got {quoted(document.data)}  (for examples: budgetrun list configs)")
-    except TooManyProblems:
+            checker.add((), f"{wanted}, got {problems.quoted(document.data)}  (for examples: budgetrun list configs)")
+    except problems.TooManyProblems:
         pass
     if checker.problems:
         # Sorting is stable: problems of one line stay in the order in which they were found.
-        found = sorted(checker.problems, key=lambda p: p.line)[:MOST_PROBLEMS]
+        found = sorted(checker.problems, key=lambda p: p.line)[: problems.MOST_PROBLEMS]
         lines = [*dict.fromkeys(told(problem) if told else f"{path}:{problem}" for problem in found)]
-        if len(checker.problems) >= MOST_PROBLEMS:
-            lines.append(f"{path}: these are the first {MOST_PROBLEMS} problems; there may be more")
+        if len(checker.problems) >= problems.MOST_PROBLEMS:
+            lines.append(f"{path}: these are the first {problems.MOST_PROBLEMS} problems; there may be more")
         raise InputError("\n".join(lines))
     return Config(**values, file=str(path), text=text)
 
@@ -114,7 +102,7 @@ def find(typed: str) -> Path:
         return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
     if os.path.isdir(path):
         raise InputError(f"{typed}: a folder, not a config; name a file in it, such as {path / 'NAME.yaml'}")
-    raise InputError(f"{typed}: no such file or config{nearest(path.stem, known)}  (budgetrun list configs)")
+    raise InputError(f"{typed}: no such file or config{problems.nearest(path.stem, known)}  (budgetrun list configs)")
 
 
 def _config(checker: Checker, data: Values) -> Values:
@@ -240,7 +228,7 @@ def _kernel(checker: Checker, data: Any, path: KeyPath) -> KernelSpec | None:
     known = kernels.registry()
     name = data.get("name")
     if not isinstance(name, str) or name not in known:
-        text = f"missing; must be one of {', '.join(known)}" if name is None else unknown(name, known)
+        text = f"missing; must be one of {', '.join(known)}" if name is None else problems.unknown(name, known)
         checker.add((*path, "name"), text if name is None else f"{text}  (budgetrun list kernels)")
         return None
     before = len(checker.problems)
@@ -252,7 +240,7 @@ def _kernel(checker: Checker, data: Any, path: KeyPath) -> KernelSpec | None:
             # A list of one value is that value.
             given[key] = values if len(values) > 1 else next(iter(values), None)
         elif key != "name":
-            checker.add((*path, key), unknown_key(key, ["name", *types]))
+            checker.add((*path, key), problems.unknown_key(key, ["name", *types]))
     if len(checker.problems) > before:
         return None
     spec = KernelSpec(name=name, parameters={key: given[key] for key in types if key in given})
@@ -333,7 +321,8 @@ def _is_generated(checker: Checker, name: str, path: KeyPath) -> bool:
     cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
     if name in cards:
         return bool(_format(cards[name]) == "generated")
-    checker.add((*path, "name"), f"{unknown(name, cards)}  (budgetrun data list; a file of your own needs path)")
+    text = f"{problems.unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
+    checker.add((*path, "name"), text)
     return False
 
 
