@@ -15,21 +15,11 @@ from pydantic import ValidationError
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
 from budgetrun.base.problem import Problem
+from budgetrun.config import schema
 from budgetrun.config.kinds import RunKind
 from budgetrun.config.problems import Checker, Labels, Values, ValueType, nearest, quoted, unknown_key, value_types
 from budgetrun.config.quantities import METRICS, QUANTITIES
-from budgetrun.config.schema import (
-    FIGURE_AXES,
-    AlgorithmSpec,
-    ChooseSpec,
-    FigureSpec,
-    FindingSpec,
-    NumberSpec,
-    Published,
-    ReportSpec,
-    TableSpec,
-    setting_text,
-)
+from budgetrun.config.schema import AlgorithmSpec, Published, ReportSpec
 from budgetrun.config.yaml import KeyPath, read_text
 
 _LIST = ValueType(list[Any] | None, required=False)
@@ -107,12 +97,12 @@ class ReportReader:
         return given
 
     def _finding(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, value_types(FindingSpec))
+        values = self.checker.values(data, path, value_types(schema.FindingSpec))
         self.checker.labels_of(values, path, dataset=self.datasets, label=self.labels)
         return values
 
     def _figure(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, value_types(FigureSpec))
+        values = self.checker.values(data, path, value_types(schema.FigureSpec))
         algorithms = dict.fromkeys(("lines", "point", "band"), self.labels)
         self.checker.labels_of(values, path, dataset=self.datasets, **algorithms)
         # A wrong x or y is already a problem.
@@ -120,9 +110,9 @@ class ReportReader:
             return values
         x = values.setdefault("x", "seconds" if self.kind else "budget")
         windowed = "windowed_error" if self.problem.of_classes else "windowed_rmse"
-        shown = [y for y in FIGURE_AXES[x] if y in self.quantities or (y == windowed and not self.kind)]
-        y = values.setdefault("y", (shown or FIGURE_AXES[x])[0])
-        allowed = [x for x in FIGURE_AXES if (x == "seconds") == bool(self.kind)]
+        shown = [y for y in schema.FIGURE_AXES[x] if y in self.quantities or (y == windowed and not self.kind)]
+        y = values.setdefault("y", (shown or schema.FIGURE_AXES[x])[0])
+        allowed = [x for x in schema.FIGURE_AXES if (x == "seconds") == bool(self.kind)]
         if x not in allowed:
             self._not_for_these((*path, "x"), x, allowed)
         elif y not in shown:
@@ -158,7 +148,7 @@ class ReportReader:
             self.checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _MAPPING})
+        values = self.checker.values(data, path, {**value_types(schema.TableSpec), "choose": _MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
         self.checker.labels_of(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
@@ -200,9 +190,9 @@ class ReportReader:
             self.checker.add((*path, "expected"), text)
         return None if problems else rows
 
-    def _choose(self, data: Values, path: KeyPath) -> ChooseSpec | None:
+    def _choose(self, data: Values, path: KeyPath) -> schema.ChooseSpec | None:
         before = len(self.checker.problems)
-        values = self.checker.values(data, path, value_types(ChooseSpec))
+        values = self.checker.values(data, path, value_types(schema.ChooseSpec))
         if self.kind:
             self.checker.add(path, f"goes with learners, and the algorithms are {self.kind.name}s; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
@@ -217,7 +207,7 @@ class ReportReader:
                 self.checker.add((*path, key), "goes with by: printed; remove it")
         if len(self.checker.problems) == before and expected is not None and quantity is not None:
             values["published"] = self._published(expected, quantity, path)
-        return ChooseSpec(**values) if len(self.checker.problems) == before else None
+        return schema.ChooseSpec(**values) if len(self.checker.problems) == before else None
 
     def _check_divisor(self, values: Values, path: KeyPath) -> None:
         """Check that a learner to divide seconds by has one setting and one budget on each dataset."""
@@ -241,7 +231,7 @@ def read_numbers(checker: Checker, given: Values, path: KeyPath) -> Values:
     """Return the good values of each number; a formula may use the numbers before it."""
     numbers: Values = {}
     for name, number in given.items():
-        numbers[name] = checker.values(number, (*path, name), value_types(NumberSpec))
+        numbers[name] = checker.values(number, (*path, name), value_types(schema.NumberSpec))
         if text := numbers[name].get("formula"):
             check_formula(checker, Formula, text, tuple(numbers)[:-1], (*path, name, "formula"))
     return numbers
@@ -352,7 +342,7 @@ def _setting(cell: str) -> tuple[str | None, str]:
     # A comma separates two values only before a name; a list has commas, too.
     pairs = [tuple(map(str.strip, part.partition("="))) for part in re.split(r",\s*(?=\w+\s*=)", cell)]
     good = all(name.isidentifier() and value for name, _, value in pairs)
-    text = setting_text({name: _plain(value) for name, _, value in pairs}) if good else None
+    text = schema.setting_text({name: _plain(value) for name, _, value in pairs}) if good else None
     return text, "like eta=0.1, or eta=0.1, C=2, or empty"
 
 

@@ -20,23 +20,8 @@ from budgetrun.config.schema import Label
 from budgetrun.data.content import is_text
 from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
-from budgetrun.data.tables.columns import (
-    NUMBERS,
-    REFUSED,
-    Column,
-    Fault,
-    Reader,
-    Vectors,
-    as_classes,
-    as_label,
-    check_distinct,
-    check_exact,
-    columns_of,
-    find_column,
-    find_label,
-    fitted_columns,
-    to_json,
-)
+from budgetrun.data.tables import columns
+from budgetrun.data.tables.columns import Column, Fault, Reader, Vectors
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, forms_of, values_of, without_missing
 from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
@@ -91,7 +76,7 @@ class Table:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
         self.numbers = given is not None and not given
-        check_exact(given or (), source.where)
+        columns.check_exact(given or (), source.where)
         self.missing, self._given, self._reader = missing, given, source
         self.where, self.again, self.reader = source.where, source.again, source.format
         self.skipped = self.zeroed = 0
@@ -109,31 +94,31 @@ class Table:
         elif "columns" not in encoding:
             raise InputError(f"{self.where}: a table of columns, where a matrix was learned; give the same format")
         else:
-            found = columns_of(source.samples, source.named)
-            self.columns = fitted_columns(encoding["columns"], found, self.where, label)
+            found = columns.columns_of(source.samples, source.named)
+            self.columns = columns.fitted_columns(encoding["columns"], found, self.where, label)
             self.label_found = "the columns are those of the table that was learned"
         self.n_rows = source.n_rows
 
     def _find_columns(self, label: str | int | None, index: Sequence[str | int]) -> None:
         samples = self._reader.samples
-        self.columns = columns_of(samples, self._reader.named)
+        self.columns = columns.columns_of(samples, self._reader.named)
         if label is None:
-            found, self.label_found = find_label(self.columns, samples, self.where)
+            found, self.label_found = columns.find_label(self.columns, samples, self.where)
         else:
-            found = find_column(self.columns, label, self.where, "label")
+            found = columns.find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"
-        for column in [find_column(self.columns, one, self.where, "index") for one in index]:
+        for column in [columns.find_column(self.columns, one, self.where, "index") for one in index]:
             self.columns[column.position - 1] = replace(column, kind="index", why="left out: as asked", categories=())
         sample = samples[found.position - 1]
-        found = self.columns[found.position - 1] = as_label(found, sample, self.where)
+        found = self.columns[found.position - 1] = columns.as_label(found, sample, self.where)
         if not self.again and not self.numbers:
             labels: set[Any] = {value for value in sample.values if value is not None}
             if found.numeric:
                 labels = {float(v) for v in labels if not (isinstance(v, str) and is_text(v))}
             else:
                 labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in labels}
-            check_distinct(labels, self.where, found)
-            self._labels_seen = as_classes(labels)
+            columns.check_distinct(labels, self.where, found)
+            self._labels_seen = columns.as_classes(labels)
         self._gaps_seen = {at for at, sample in enumerate(samples, start=1) if None in sample.values}
         # The values, perhaps many, are not needed any more.
         self._reader.samples = [replace(sample, values=()) for sample in samples]
@@ -149,7 +134,7 @@ class Table:
                 self._look_through()
             elif fills:
                 self.columns = [replace(c, gaps=c.position in self._gaps_seen) for c in self.columns]
-        n_numbers = sum(column.kind in NUMBERS for column in self.columns)
+        n_numbers = sum(column.kind in columns.NUMBERS for column in self.columns)
         means = Means(n_numbers, self._learns) if fills else None
         if means and self._means:
             means.totals, means.counts = map(np.array, self._means)
@@ -157,12 +142,12 @@ class Table:
 
     def _look_through(self) -> None:
         """Find all categories and labels, and the columns that have gaps if these are filled; count the rows."""
-        columns = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
-        found: dict[int, set[Any]] = {column.position: set(column.categories) for column in columns}
+        searched = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
+        found: dict[int, set[Any]] = {column.position: set(column.categories) for column in searched}
         fills = self.missing == "fill" and not self._encoded
-        numbers = [c for c in self.columns if fills and c.kind in NUMBERS]
-        lost = {column.position: 0 for column in [*columns, *numbers] if fills and column.kind != "label"}
-        wanted, forms = {column.position: column.as_text for column in [*columns, *numbers]}, forms_of(self.columns)
+        numbers = [c for c in self.columns if fills and c.kind in columns.NUMBERS]
+        lost = {column.position: 0 for column in [*searched, *numbers] if fills and column.kind != "label"}
+        wanted, forms = {column.position: column.as_text for column in [*searched, *numbers]}, forms_of(self.columns)
         n_rows = 0
         for batch in filter(None, self._reader.batches(wanted)):
             n_rows += batch.n_rows
@@ -171,18 +156,18 @@ class Table:
                 of_column = values[position]
                 gone = of_column.codes == -1 if isinstance(of_column, Texts) else np.isnan(of_column)
                 lost[position] += int(np.count_nonzero(gone))
-            for column in columns:
+            for column in searched:
                 if column.kind == "label" and self.numbers:
                     continue
                 of_batch, known = values[column.position], found[column.position]
                 known.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
-                check_distinct(known, self.where, column)
+                columns.check_distinct(known, self.where, column)
         self.n_rows, self._lost = n_rows, lost
         for at, column in enumerate(self.columns):
             if fills:
                 column = self.columns[at] = replace(column, gaps=lost.get(column.position, 0) > 0)
             if column.kind == "label":
-                self._labels_seen = as_classes(found[column.position])
+                self._labels_seen = columns.as_classes(found[column.position])
             elif column.kind == "category" and not self._encoded:
                 self.columns[at] = replace(column, categories=tuple(sorted(found[column.position])))
 
@@ -212,7 +197,7 @@ class Table:
         if self._given:
             return tuple(self._given)
         if isinstance(self._reader, Vectors):
-            return () if self.numbers else as_classes(self._reader.labels())
+            return () if self.numbers else columns.as_classes(self._reader.labels())
         if self.label_column is not None and self._labels_seen is None and (self.again or not self.numbers):
             self._look_through()
         return self._labels_seen or ()
@@ -224,7 +209,7 @@ class Table:
         if isinstance(self._reader, Vectors):
             return {"n_features": len(self.features), "classes": classes, **self._reader.fitting}
         assert self._encoder
-        return {"columns": to_json(self.columns), "classes": classes, **self.means}
+        return {"columns": columns.to_json(self.columns), "classes": classes, **self.means}
 
     @property
     def means(self) -> dict[str, Any]:
@@ -238,7 +223,7 @@ class Table:
         """
         if isinstance(self._reader, Vectors):
             raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
-        column = find_column(self.columns, name, self.where, "by")
+        column = columns.find_column(self.columns, name, self.where, "by")
         if column.kind == "nested":
             raise InputError(self._refusal(column))
         return self._texts({column.position: True})
@@ -377,10 +362,10 @@ class Table:
         """Return a sentence for each column that cannot be learned from."""
         usable = isinstance(self._reader, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
         alone = [] if usable else [f"{self.where}: only one column; a row is a label and at least one feature"]
-        return [self._refusal(c) for c in self.columns if c.kind in REFUSED] or alone
+        return [self._refusal(c) for c in self.columns if c.kind in columns.REFUSED] or alone
 
     def _refusal(self, column: Column) -> str:
-        return f"{self.where}: {column}: {column.why}; {REFUSED[column.kind]}"
+        return f"{self.where}: {column}: {column.why}; {columns.REFUSED[column.kind]}"
 
     def scan(self) -> Scan:
         """Read everything, and return all faults with their counts."""
@@ -394,7 +379,7 @@ class Table:
                 seen[key] = count + fault.n, first or _located(fault, piece)
             found.n_rows += piece.n_rows + sum(fault.n for fault in piece.faults if fault.kind == "length")
             for label, count in zip(*np.unique(piece.y, return_counts=True), strict=True):
-                for value in as_classes([label.item()]):
+                for value in columns.as_classes([label.item()]):
                     found.counts[value] = found.counts.get(value, 0) + int(count)
             if isinstance(piece.X, np.ndarray) and piece.X.size:
                 with np.errstate(invalid="ignore"):
