@@ -10,7 +10,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula, Task
 from budgetrun.base.registry import defined_in, parameters, plugin_modules
 from budgetrun.config.problems import Checker, ValueType
-from budgetrun.config.schema import RunSpec
+from budgetrun.config.schema import RunSpec, plain
 
 
 class RunKind(ABC):
@@ -63,10 +63,7 @@ def registry() -> dict[str, RunKind]:
 
 
 def find(name: str) -> RunKind:
-    """Return the kind of this name.
-
-    Raises InputError: no plug-in provides it.
-    """
+    """Return the kind of this name; an InputError says that no plug-in provides it."""
     if name not in registry():
         raise InputError(f"no plug-in of this installation runs a {name}")
     return registry()[name]
@@ -120,13 +117,7 @@ _OF_FORMULAS = ("T",)
 
 def is_formula(value: Any, wanted: ValueType) -> bool:
     """Return True for a formula: a text where a number is wanted, but not a number in quotes."""
-    if not isinstance(value, str) or not wanted.takes_formulas:
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
+    return isinstance(value, str) and wanted.takes_formulas and isinstance(plain(value), str)
 
 
 def wrong_formula(text: str, wanted: ValueType) -> str:

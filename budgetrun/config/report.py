@@ -315,17 +315,9 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     return tuple(rows), problems
 
 
-def _plain(text: str) -> float | str:
-    """Return the number in a text; the text itself if it is not a number."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _number(cell: str, column: str) -> tuple[float | int | None, str]:
     """Return the number in a cell, None if it is wrong, and a description of good ones."""
-    number = found if isinstance(found := _plain(cell), float) else math.nan
+    number = found if isinstance(found := schema.plain(cell), float) else math.nan
     if column == "budget":
         good, wanted = number >= 1 and number.is_integer(), "an integer >= 1 or empty"
     elif column == "budget_fraction":
@@ -342,7 +334,7 @@ def _setting(cell: str) -> tuple[str | None, str]:
     # A comma separates two values only before a name; a list has commas, too.
     pairs = [tuple(map(str.strip, part.partition("="))) for part in re.split(r",\s*(?=\w+\s*=)", cell)]
     good = all(name.isidentifier() and value for name, _, value in pairs)
-    text = schema.setting_text({name: _plain(value) for name, _, value in pairs}) if good else None
+    text = schema.setting_text({name: schema.plain(value) for name, _, value in pairs}) if good else None
     return text, "like eta=0.1, or eta=0.1, C=2, or empty"
 
 

@@ -193,10 +193,7 @@ class RunSpec:
     kernel: KernelSpec | None = None  # with one value of each parameter; None before the dataset is known
 
     def build(self, algorithm: Any) -> Any:
-        """Return the algorithm itself, given its class.
-
-        Raises ValueError: the class does not take these parameters together.
-        """
+        """Return the algorithm itself, given its class; a ValueError says which parameters do not go together."""
         budget = {} if self.budget is None else {"budget": self.budget}
         seed = {"seed": self.seed} if algorithm.draws else {}
         return algorithm(**self.parameters, **budget, **seed)
@@ -590,10 +587,7 @@ class Config(_Spec):
         return cls.model_validate_json(json.dumps(data))
 
     def apply_profile(self, name: str) -> Config:
-        """Return the config with the caps of one of its profiles.
-
-        Raises InputError: the config has no such profile.
-        """
+        """Return the config with the caps of one of its profiles; an InputError says that it has no such profile."""
         if name == "full":
             return self
         if name not in self.profiles:
@@ -636,3 +630,11 @@ def value_text(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(value_text, value))}]"
     return str(value)
+
+
+def plain(text: str) -> float | str:
+    """Return the number in a text; the text itself if it is not a number."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -67,10 +67,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises InputError: it is not a file, larger than `MOST_BYTES`, not UTF-8 text, or cannot be read.
-    """
+    """Return the text of a file; an InputError says that it is none, too large, not UTF-8, or cannot be read."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -93,10 +90,7 @@ def read_text(path: Path) -> str:
 
 
 def load(path: Path) -> Any:
-    """Return the data of a YAML file.
-
-    Raises InputError: the file cannot be read, or is not strict YAML: one line per problem.
-    """
+    """Return the data of a YAML file; an InputError has one line per problem."""
     document = parse(read_text(path))
     if document.problems:
         raise InputError("\n".join(f"{path}:{problem}" for problem in document.problems))

@@ -121,10 +121,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 @lru_cache(maxsize=256)
 def hashed(stamp: Stamp) -> tuple[str, int]:
-    """Return the sha256, in hexadecimal, and the size in bytes of a file's decompressed content.
-
-    They are remembered while the file is unchanged.
-    """
+    """Return the sha256 and the size in bytes of a file's decompressed content, remembered while it is unchanged."""
     content = read_content(stamp.path)
     return hashlib.sha256(content).hexdigest(), len(content)
 

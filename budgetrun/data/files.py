@@ -139,10 +139,7 @@ class _Failure:
 
 
 def _download(card: Card, file: CardFile) -> Path | _Failure:
-    """Return the path of a file downloaded from the first of its addresses that has it.
-
-    The file appears under its name complete and verified, or not at all.
-    """
+    """Return the path of a file from the first of its addresses that has it: complete and verified, or not at all."""
     import requests
 
     failure = _Failure(f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made")

@@ -18,10 +18,7 @@ _TOO_LARGE = "scale: the values are too large for '{}' in float64; use 'scale: n
 
 
 def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[Rows, Rows | None]:
-    """Return examples scaled as `scale_in_place` does, and the test set: with ``unit_norm``, integers stay integers.
-
-    Arrays of floats are changed in place.
-    """
+    """Return examples and a test set as `scale_in_place` does; with ``unit_norm``, integers stay integers."""
     if scale == "none":
         return X, test
     if scale == "unit_norm" and isinstance(X, IntegerRows):
@@ -149,10 +146,7 @@ def _standard(X: Matrix, tests: list[Matrix], where: str) -> None:
 
 
 class Running(Standardised):
-    """The mean and standard deviation of the rows so far, by which the next row is scaled.
-
-    As `Standardised`, but nothing is cut, and bits are numbers as any other.
-    """
+    """`Standardised` by the rows so far, but nothing is cut, and bits are numbers as any other."""
 
     _most = math.inf
 
@@ -179,10 +173,7 @@ class Running(Standardised):
 
 
 class Means:
-    """Running means of columns, which take the place of missing values: those of the rows before.
-
-    With ``spread``, their deviations, too.
-    """
+    """Running means of columns, which take the place of later missing values; with ``spread``, deviations, too."""
 
     squares: Dense = np.zeros(0)  # empty in models of earlier versions
 

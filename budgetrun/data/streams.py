@@ -386,7 +386,7 @@ def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str
 def auto_gamma(dataset: DatasetSpec, seed: int, data_dir: Path | None, sha256: str) -> float:
     """Return the gamma of a dataset: that of the stream of its first repetition, whatever the repetition.
 
-    An InputError says that there is no such gamma, or that the data cannot be read or have another checksum.
+    An InputError says that there is none, or that the data cannot be read or have another checksum.
     """
     stream = open_stream(dataset, seed, 0, data_dir, sha256=sha256)
     try:

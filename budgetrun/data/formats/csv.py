@@ -35,7 +35,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 def parse_table(
     text: bytes, where: str, label: LabelColumn = "first"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the examples and labels of a table of numbers, as float64; one example per row.
+    """Return the examples, one per row, and labels of a table of numbers, as float64.
 
     An InputError names the file, line and column (both from 1) of the first fault.
     """

@@ -239,10 +239,7 @@ def forms_of(columns: Sequence[Column]) -> dict[int, str]:
 def values_of(
     batch: Batch, wanted: Mapping[int, bool], forms: Mapping[int, str]
 ) -> tuple[dict[int, Values], list[Fault]]:
-    """Return the columns of a batch as texts, where ``wanted`` is true, or numbers, with faulty numbers.
-
-    Text of a column with a form is turned into numbers.
-    """
+    """Return the columns of a batch as numbers, or texts if these are wanted and have no form; and faults."""
     values: dict[int, Values] = {}
     faults: list[Fault] = []
     for position, as_text in wanted.items():
@@ -270,10 +267,7 @@ def values_of(
 
 
 def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
-    """Return an Arrow array as numbers, NaN where they are missing, and the rows whose text is not a number.
-
-    A number beyond the range of float64 becomes an infinity.
-    """
+    """Return an Arrow array as numbers, NaN where missing, infinite beyond float64; and the rows of other text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

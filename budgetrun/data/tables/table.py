@@ -236,11 +236,9 @@ class Table:
             yield from (values[code] for code in found.codes.tolist())
 
     def chunks(self, n_rows: int = CHUNK_ROWS, at_first: int = 1) -> Iterator[Chunk]:
-        """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
+        """Yield all examples in order, at most ``n_rows`` at a time, but ``at_first`` ones or more in the first chunk.
 
-        The first chunk has ``at_first`` rows or more, if the source has.
-
-        An InputError names the place of the first fault of the source.
+        A thread reads ahead. An InputError names the place of the first fault of the source.
         """
         if refused := self.refused():
             raise InputError(refused[0])
