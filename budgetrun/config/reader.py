@@ -1,12 +1,10 @@
 """From YAML to `Config`: all mistakes of a file are found at once and listed in the order of the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -20,9 +18,6 @@ from budgetrun.config.problems import Checker, FileName, Labels, Values, ValueTy
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, KernelSpec, Profile
 from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
-
-if TYPE_CHECKING:
-    from budgetrun.kernels import Kernel
 
 _Some = Annotated[list[Any], Field(min_length=1)]
 MOST_SETTINGS = 100_000  # the most settings of an algorithm on a dataset: each is tried out when a config is checked
@@ -333,7 +328,7 @@ def _format(card: Path) -> Any:
 
 
 @cache
-def _kernel_types(kernel: type[Kernel]) -> dict[str, ValueType]:
+def _kernel_types(kernel: Any) -> dict[str, ValueType]:
     """Return the parameters of a kernel; a gamma that is a rate of distances may be left to the data."""
     auto = {"gamma"} if kernel.of_distance else set()
     return {

@@ -75,13 +75,9 @@ class Dataset(Facts):
         """Return a dataset from examples and labels as read from files with ``n_bytes`` of content."""
         found, codes, sizes = np.unique(examples.y, return_inverse=True, return_counts=True)
         classes = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist()]
-        X = examples.X
-        values: Values = "floats"
-        reading = n_bytes + examples.reading_bytes
-        if not isinstance(X, IntegerRows):
-            X = as_whole(X)
-            reading += 0 if X is examples.X else matrix_bytes(examples.X)
+        X = examples.X if isinstance(examples.X, IntegerRows) else as_whole(examples.X)
         of_X = stored(X)
+        values: Values = "floats"
         if isinstance(X, IntegerRows):
             whole = of_X if isinstance(of_X, np.ndarray) else of_X.data
             values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
@@ -95,7 +91,7 @@ class Dataset(Facts):
             sha256=combined_sha256(files.values()) if files else sha256,
             reader=reader,
             open_ended=examples.open_ended,
-            content_bytes=reading,
+            content_bytes=n_bytes + examples.reading_bytes + (0 if X is examples.X else matrix_bytes(examples.X)),
             values=values,
             first_index=examples.first_index,
             **known,
