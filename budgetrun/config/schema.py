@@ -29,6 +29,8 @@ Label = int | float | str
 # A share of a support size; the limit keeps budgets to numbers that can be computed with.
 Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
+Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
+Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 _AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS, "rmse")
 # For each horizontal axis of a figure, what it can show; the first is the default.
@@ -56,8 +58,7 @@ class KernelSpec(_Spec):
     """A kernel by name: ``{name: gaussian, gamma: 0.78}``."""
 
     name: str
-    # The arguments of its class, as given: a list is a sweep over its values, and a gamma may be `AUTO`.
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}  # as given: a list is a sweep over its values, and a gamma may be `AUTO`
 
     @cached_property
     def text(self) -> str:
@@ -98,31 +99,24 @@ class DatasetSpec(_Spec):
     """A dataset and how its streams are made."""
 
     name: Name  # the name of a card in ``datasets/``, or any name if ``path`` is given
-    # The dataset's name in results, unique in a config; ``name`` by default.
-    label: Name = Field(default="", validate_default=True)
+    label: Name = Field(default="", validate_default=True)  # in results, unique in a config; ``name`` by default
     path: Path | None = None  # a file of the user
     # ``multiclass`` and ``regression`` leave labels unchanged; a config's datasets are all of one of them, or none is.
     task: Literal["binary", "equal_splits", "multiclass", "regression"] = "binary"
-    # The parts of a card to read, in order; None for the card's default.
-    parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    parts: Texts | None = None  # the parts of a card to read, in order; None for the card's default
     scale: Literal["none", "unit_norm", "minmax", "standard", "running"] = "none"
-    # By default ``file`` for a file of the user: a stream is not shuffled unless asked.
-    order: Literal["permuted", "file"] = "permuted"
+    order: Literal["permuted", "file"] = "permuted"  # of a file of the user ``file``: it is not shuffled unless asked
     balanced: bool = False  # use a random subset with equally many examples of both classes
-    # The probability with which each label is flipped, independently.
-    noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    # The labels that become +1; None for the larger of two, or for the card's default.
-    positive: Label | tuple[Label, ...] | None = None
+    noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0  # the probability that a label is flipped, independently
+    positive: Label | tuple[Label, ...] | None = None  # become +1; None for the larger of two, or the card's default
     n_examples: Count | None = None  # the most examples to use: the first ones after balancing and permuting
     options: dict[str, Any] = {}  # arguments of a generated dataset
     repetitions: Count | None = None  # None for the config's value, which `load` fills in
     kernel: KernelSpec | None = None  # None for the config's kernel, which `load` fills in
-    # The parts of a card on which hypotheses are tested after the last round.
-    test: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    test: Texts | None = None  # the parts of a card on which hypotheses are tested after the last round
     test_path: Path | None = None  # a test file of the user, to go with ``path``
     optional: bool = False  # skip the runs of this dataset, without an error, if its files are missing
-    # The column of the labels in a file of the user: ``first``, ``last``, a name, or a number from 1.
-    label_column: Text | int = "first"
+    label_column: Text | int = "first"  # in a file of the user: ``first``, ``last``, a name, or a number from 1
     # For missing values in a file of the user: an error, leave the row out, read 0, or fill them.
     missing: Literal["refuse", "skip", "zero", "fill"] = "refuse"
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
@@ -309,7 +303,7 @@ class SelectSpec(_Spec):
     """A rule of `budgetrun.play.selection` that follows candidates: every run of some algorithms on a stream."""
 
     rule: str  # its name
-    of: Annotated[tuple[str, ...], Field(min_length=1)]  # the labels of the algorithms
+    of: Names  # labels of the algorithms
     label: Name  # unique among those of the algorithms; by default ``rule(labels)``
     parameters: dict[str, Any] = {}  # the arguments of its class
 
@@ -345,11 +339,9 @@ class TableSpec(_Spec):
     name: FileName
     caption: Text | None = None
     expected: Text | None = None  # the file of the published numbers, as typed: relative to the config's folder
-    # Labels of algorithms and of datasets, in order; None for all.
-    columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    # Errors are shown in percent; ``gap`` is the gap to the best known optimum.
-    quantity: QuantityName = "online_error"
+    columns: Names | None = None  # labels of algorithms, in order; None for all
+    rows: Names | None = None  # labels of datasets, in order; None for all
+    quantity: QuantityName = "online_error"  # errors in percent; ``gap`` is the gap to the best known optimum
     choose: ChooseSpec | None = None  # the choice among settings; None shows all of them
     # A label. The table also shows each ratio of our value to the published one, divided by the same ratio of this
     # algorithm. With ``seconds_ratio``, seconds (ours and published) are divided by the seconds of this algorithm.
@@ -374,11 +366,10 @@ class FigureSpec(_Spec):
     name: FileName
     title: Text | None = None
     dataset: str
-    lines: Annotated[tuple[str, ...], Field(min_length=1)]  # labels of algorithms, one line each
+    lines: Names  # labels of algorithms, one line each
     point: str | None = None  # the algorithm shown as a single point
     band: tuple[str, ...] = ()  # algorithms whose range over seeds is shaded
-    # With ``x: rounds``, the only budget shown of algorithms that have several; None for all.
-    budget: Count | None = None
+    budget: Count | None = None  # with ``x: rounds``, the only one shown of algorithms with several; None for all
     x: FigureX = "budget"  # ``seconds`` is for kinds of runs without rounds
     y: FigureY = "online_error"
     log_x: bool | None = None  # a logarithmic horizontal axis; None if the figure decides
@@ -401,10 +392,8 @@ class NumberSpec(_Spec):
     budget: int | None = None
     budget_fraction: float | None = None
     setting: Text | None = None
-    # A table of the results folder that chooses a setting, or FOLDER/TABLE for one of another folder.
-    chosen_in: Text | None = None
-    # A quantity of tables, another column of runs.csv, or a value in one of its JSON columns: ``facts.damage``.
-    quantity: Text = "online_error"
+    chosen_in: Text | None = None  # the table that chooses a setting, or FOLDER/TABLE for one of another folder
+    quantity: Text = "online_error"  # of tables, or a column of runs.csv, or a value in a JSON column: ``facts.damage``
     relative_to: Text | None = None  # the label whose seconds those of ``quantity: seconds_ratio`` are divided by
     statistic: Literal[
         "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "void", "below_t", "bound",
@@ -415,8 +404,7 @@ class NumberSpec(_Spec):
     # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
     # run of this label.
     errs_less_than: Text | None = None
-    # The two-sided p of the paired t-test over the streams between ``label`` and this label.
-    paired_with: Text | None = None
+    paired_with: Text | None = None  # two-sided p of the paired t-test over the streams between ``label`` and this one
     formula: Text | None = None  # in the names of the numbers before it
     # A file in the folder with the results, and the column of the one row with the values ``where``.
     csv: Text | None = None
@@ -450,8 +438,7 @@ class ReportSpec(_Spec):
     figures: tuple[FigureSpec, ...] = ()
     choices: tuple[Text, ...] = ()
     findings: tuple[FindingSpec, ...] = ()
-    # Numbers that choices and findings name in braces; pages show them as computed from the results.
-    numbers: dict[str, NumberSpec] = {}
+    numbers: dict[str, NumberSpec] = {}  # which choices and findings name in braces; computed from the results
     # Label of an algorithm or of a dataset -> what pages, figures and tables for people call it; a label without a
     # title is shown as it is. `load` fills in the titles of algorithms that have their default label.
     titles: dict[str, Name] = {}
