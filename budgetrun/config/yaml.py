@@ -133,10 +133,6 @@ def _integer(text: str) -> int:
     return value
 
 
-def _float(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-
 # YAML 1.2's core schema, as PyYAML has that of 1.1: the pattern of each type, its first characters, its conversion.
 _SCALARS: dict[str, tuple[str, list[str], Callable[[str], Any]]] = {
     "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""], lambda text: None),
@@ -145,7 +141,7 @@ _SCALARS: dict[str, tuple[str, list[str], Callable[[str], Any]]] = {
     "float": (
         r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
         [*"-+.0123456789"],
-        _float,
+        lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
     ),
 }
 _CONVERT: dict[str, Callable[[str], Any]] = {_TAG + name: row[2] for name, row in _SCALARS.items()}
