@@ -138,8 +138,7 @@ def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
 def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
     """Return a run's spec with numbers in place of formulas, which move to `RunSpec.typed`.
 
-    Raises ValueError: a number is not one that the algorithm takes, or not together with the others; one line per
-    problem.
+    Raises ValueError: the algorithm does not take a number, or not together with the others; a line per problem.
     """
     typed = formulas(spec.parameters, cls)
     if not typed:

@@ -411,9 +411,8 @@ def line_blocks(
         elif not piece:
             yield None
         elif n_bytes >= 32 * block_bytes:
-            raise InputError(
-                f"{origin.name}:{number}: a row of more than {n_bytes >> 20} MB; is a quotation mark not closed?"
-            )
+            told = f"a row of more than {n_bytes >> 20} MB; is a quotation mark not closed?"
+            raise InputError(f"{origin.name}:{number}: {told}")
         held = [text[end:]]
         n_bytes = len(held[0])
         needed = max(block_bytes, 2 * n_bytes)

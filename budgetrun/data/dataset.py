@@ -144,9 +144,8 @@ def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, 
     if is_url(str(path)):
         raise InputError(f"{where}: {key}: URLs are read by budgetrun run; download the file, and give its path")
     if not is_table(path):
-        raise InputError(
-            f"{where}: {key}: no file {shown_path(path)}; give a path from the config's folder, or an absolute one"
-        )
+        advice = "give a path from the config's folder, or an absolute one"
+        raise InputError(f"{where}: {key}: no file {shown_path(path)}; {advice}")
     return _load_own(stamp_of(path), own or Own(), None if like is None else stamp_of(like))
 
 
@@ -311,9 +310,8 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
 def check_test(where: str, stream: Facts, test: Facts) -> None:
     """Raise an InputError if a test set is the stream's own data, or has other features or unknown labels."""
     if stream.sha256 == test.sha256:
-        raise InputError(
-            f"{where}: test_path: the same data as the stream's; a test set has examples that are not learned"
-        )
+        told = "the same data as the stream's; a test set has examples that are not learned"
+        raise InputError(f"{where}: test_path: {told}")
     n, d = test.n_features, stream.n_features
     if n > d or (n < d and not test.open_ended):
         raise InputError(

@@ -70,12 +70,10 @@ def fetch(
     """Return the files of some parts of a dataset (None for all), verified.
 
     They are looked for in ``data_dir`` first, where nothing is ever written. With ``download``, missing ones are
-    downloaded into the cache folder. A file whose checksum the card does not know is used unverified, and never
-    downloaded.
+    downloaded into the cache folder, except those without a known checksum, which are used unverified.
 
     Raises InputError: the content of a file is not what the card says.
-    Raises DataMissingError: files are neither on this machine nor can they be downloaded; the message names each and
-    where to put it.
+    Raises DataMissingError: files are missing; the message names each and where to put it.
     """
     chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
     paths = locate(card, chosen, data_dir, download)
@@ -114,8 +112,7 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
 def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Path | None, str]]:
     """Return each file of a card with its path and its state. Nothing is downloaded.
 
-    The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or, for a file whose checksum the card does
-    not know, ``unverified``.
+    The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or without a known checksum ``unverified``.
     """
     found: list[tuple[CardFile, Path | None, str]] = []
     for file in card.files_of(tuple(card.files)):

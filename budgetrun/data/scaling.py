@@ -44,8 +44,7 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
     ``running``: the same for every row, by the mean and standard deviation of the rows before it (`Running`); a
     feature that is constant so far becomes 0. A test set is scaled by the statistics of all rows of X.
 
-    Raises InputError, which names ``where``: ``minmax`` for a sparse matrix with negative values, or values so large
-    that a statistic overflows.
+    Raises InputError: ``minmax`` for a sparse matrix with negative values, or values for which a statistic overflows.
     """
     if scale == "none":
         return

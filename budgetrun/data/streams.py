@@ -298,9 +298,8 @@ def _codes(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
     k = len(classes)
     if not 2 <= k <= MAX_CLASSES:
         advice = "nothing can be learned from a single label" if k < 2 else "is the label a measured number?"
-        raise InputError(
-            f"{where}: 'task: multiclass' needs 2 to {MAX_CLASSES:,} labels, found {k:,}: {listed(classes)}; {advice}"
-        )
+        found = f"found {k:,}: {listed(classes)}; {advice}"
+        raise InputError(f"{where}: 'task: multiclass' needs 2 to {MAX_CLASSES:,} labels, {found}")
     return {"-": np.arange(k, dtype=np.int16)}
 
 

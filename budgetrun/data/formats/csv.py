@@ -127,9 +127,8 @@ class Delimited(Reader):
         """Refuse carriage returns that pyarrow takes for line ends; in quotes they may stand."""
         if b"\r" in text and b"\r" in _QUOTED.sub(b"", text):
             at = number + text.count(b"\n", 0, text.index(b"\r"))
-            raise InputError(
-                f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends"
-            )
+            told = "a carriage return without a line feed; save the file with \\n line ends"
+            raise InputError(f"{self.where}:{at}: {told}")
 
     def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
         import pyarrow as pa

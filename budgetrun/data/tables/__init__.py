@@ -86,8 +86,7 @@ def open_table(
     continued : bool
         The source goes on with the stream of the encoding: its values count for the means.
 
-    Raises InputError: the source cannot be read, its format is not supported, or no column is, or more than one could
-    be, the label.
+    Raises InputError: it cannot be read, its format is not supported, or not exactly one column could be the label.
     """
     if missing not in ("refuse", "skip", "zero", "fill"):
         raise InputError(f"missing: must be refuse, skip, zero or fill, got {missing!r}")
@@ -188,9 +187,8 @@ def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Read
     if isinstance(X, np.ndarray) or is_sparse:
         are_numbers = X.dtype.kind in "biuf"
         if X.ndim != 2 or not (are_numbers or (X.dtype.kind in "OUT" and not is_sparse)):
-            raise InputError(
-                f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
-            )
+            found = f"an array of shape {X.shape} and type {X.dtype}"
+            raise InputError(f"{where}: {found}; rows of numbers or text are needed")
         if are_numbers and (is_sparse or y is not None or as_vectors):
             return Vectors(X.tocsr() if is_sparse else X, y, where), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):

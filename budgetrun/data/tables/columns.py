@@ -243,9 +243,8 @@ def fitted_columns(
     by_name = given[0].named and columns[0].named
     without_label = [column for column in columns if column.kind != "label"]
     if not by_name and n not in (len(columns), len(without_label)):
-        raise InputError(
-            f"{where}: {n:,} columns where the table that was learned has {len(columns):,}; they must be equal"
-        )
+        told = f"{n:,} columns where the table that was learned has {len(columns):,}"
+        raise InputError(f"{where}: {told}; they must be equal")
     fitted = []
     for at, column in enumerate(columns if n == len(columns) or by_name else without_label, start=1):
         if by_name and column.name not in names:
