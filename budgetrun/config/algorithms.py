@@ -248,9 +248,7 @@ def tasks_of(name: str) -> list[Task]:
     from budgetrun import learners
 
     tasks: tuple[Task, ...] = get_args(Task)
-    return [
-        task for task in tasks if name in learners.registry(task) or (task == "binary" and name in kinds.programs())
-    ]
+    return [task for task in tasks if name in learners.registry(task) or name in kinds.programs(task)]
 
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:

@@ -80,17 +80,17 @@ def kind_of(algorithm: Any) -> RunKind | None:
 
 
 @cache
-def programs() -> dict[str, type[Any]]:
-    """Return the learners of two classes that plug-ins provide, by name."""
-    return {learner.name: learner for home in plugin_modules("learners") for learner in home.LEARNERS}
+def programs(task: Task = "binary") -> dict[str, type[Any]]:
+    """Return the learners of a task that plug-ins provide, by name; all are of two classes."""
+    homes = plugin_modules("learners") if task == "binary" else []
+    return {learner.name: learner for home in homes for learner in home.LEARNERS}
 
 
 def learners_for(task: Task) -> dict[str, dict[str | None, type[Any]]]:
     """Return the learners of a task, those of plug-ins included, as `budgetrun.learners.for_task` does."""
     from budgetrun import learners
 
-    of_plugins = programs() if task == "binary" else {}
-    return learners.for_task(task) | {name: {None: learner} for name, learner in of_plugins.items()}
+    return learners.for_task(task) | {name: {None: learner} for name, learner in programs(task).items()}
 
 
 @cache
@@ -100,7 +100,7 @@ def class_of(name: str, variant: str | None, task: Task) -> Any:
 
     if kind := kind_of(name):
         return kind.algorithms()[name]
-    return programs()[name] if task == "binary" and name in programs() else learners.find(name, variant, task)
+    return programs(task).get(name) or learners.find(name, variant, task)
 
 
 @cache

@@ -140,10 +140,9 @@ def unknown(name: Any, known: Iterable[str]) -> str:
     return f"unknown {quoted(name)}{nearest(name, known)}"
 
 
-def unknown_key(key: Any, allowed: Iterable[str]) -> str:
+def unknown_key(key: Any, allowed: Collection[str]) -> str:
     """Return the sentence for a key that is not allowed."""
-    names = list(allowed)
-    return f"unknown key{nearest(str(key), names)}{allowed_names(names)}"
+    return f"unknown key{nearest(str(key), allowed)}{allowed_names(allowed)}"
 
 
 def allowed_names(names: Iterable[str]) -> str:
