@@ -197,8 +197,7 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
         if name == "full":
             checker.add(here, "is the name of the whole config; choose another")
         # Results of a profile are in a folder of this name.
-        for text in _PROFILE.check(name)[1].values():
-            checker.add(here, text)
+        checker.checked(name, here, _PROFILE)
         profiles[name] = Profile(**checker.values({} if caps is None else caps, here, value_types(Profile)))
     return profiles
 

@@ -168,9 +168,9 @@ class RunSpec:
     name: str
     variant: str | None
     parameters: dict[str, Any]  # the arguments of its class, defaults included, except ``budget`` and ``seed``
-    budget: int | None  # B, at least 1; None for a learner without a budget, or while the budget is a fraction
-    budget_fraction: float | None  # B as a fraction, above 0, of the final support size of another learner's run
-    seed: int  # the learner's own seed; 0 for a learner that draws nothing
+    budget: int | None = None  # B, at least 1; None for a learner without a budget, or while the budget is a fraction
+    budget_fraction: float | None = None  # B as a fraction, above 0, of the final support size of another learner's run
+    seed: int = 0  # the learner's own seed; 0 for a learner that draws nothing
     budget_of: str | None = None  # the label of that other learner
     # The run of that learner: its swept values, ``budget`` included; empty if it has only one.
     budget_setting: dict[str, Any] = field(default_factory=dict)
@@ -280,15 +280,14 @@ class AlgorithmSpec(_Spec):
     def _budgets(self, source: AlgorithmSpec | None) -> list[dict[str, Any]]:
         """Return the attributes of a run that concern its budget, for each budget."""
         if isinstance(self.budget, MemoryBudget):
-            none: dict[str, Any] = {"budget": None, "budget_fraction": None}
-            return [none | {"learner_memory": size} for size in self.budget.learner_memory]
+            return [{"learner_memory": size} for size in self.budget.learner_memory]
         if not isinstance(self.budget, FractionBudget):
             sizes = cast("tuple[int | None, ...] | None", self.budget) or (None,)
-            return [{"budget": size, "budget_fraction": None} for size in sizes]
+            return [{"budget": size} for size in sizes]
         settings = [source.source_setting(run) for run in source.with_one_seed().expand()] if source else [{}]
         distinct = {json.dumps(setting): setting for setting in settings}
         return [
-            {"budget": None, "budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
+            {"budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
             for setting, fraction in itertools.product(distinct.values(), self.budget.fractions)
         ]
 
