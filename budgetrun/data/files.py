@@ -101,11 +101,14 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
     if absent:
         count = f"{len(absent)} of {counted(len(files), 'file')} {'is' if len(absent) == 1 else 'are'}"
         reasons = "; ".join(dict.fromkeys(failure.text for failure in failures)) or "nothing was downloaded"
-        told = f"dataset '{card.name}': {count} missing, and {reasons}\n"
+        places = ""
         for file in absent:
             by_hand = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
-            told += f"  put {file.file}{by_hand} at {cache_folder() / file.file}\n"
-        raise DataMissingError(f"{told}  or name a folder that has them with --data or ${ENVIRONMENT}")
+            places += f"\n  put {file.file}{by_hand} at {cache_folder() / file.file}"
+        raise DataMissingError(
+            f"dataset '{card.name}': {count} missing, and {reasons}{places}\n"
+            f"  or name a folder that has them with --data or ${ENVIRONMENT}"
+        )
     return [path for path in paths if path is not None]
 
 
