@@ -8,48 +8,17 @@ from budgetrun.base.limits import parse_bytes
 from budgetrun.base.params import Task
 from budgetrun.base.problem import PROBLEMS
 from budgetrun.base.registry import parameters
-from budgetrun.config.kinds import (
-    RunKind,
-    class_of,
-    formulas,
-    is_formula,
-    kind_of,
-    learners_for,
-    parameter_types,
-    programs,
-    registry,
-    wrong_formula,
-)
-from budgetrun.config.problems import (
-    Checker,
-    Labels,
-    Name,
-    Values,
-    ValueType,
-    allowed_names,
-    nearest,
-    quoted,
-    unknown,
-    unknown_key,
-    value_types,
-)
-from budgetrun.config.schema import (
-    AlgorithmSpec,
-    ByDataset,
-    DatasetSpec,
-    FractionBudget,
-    MemoryBudget,
-    Seeds,
-    SelectSpec,
-)
+from budgetrun.config import kinds, problems
+from budgetrun.config.problems import Checker, Labels, Name, Values, ValueType, value_types
+from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, MemoryBudget, SelectSpec
 from budgetrun.config.yaml import KeyPath
 
 # Classes of algorithms import numpy; they are imported only once a config is read.
 Algorithm = Any
 
 
-# The key that gives a budget in bytes.
-_MEMORY = "learner_memory"
+_MEMORY = "learner_memory"  # the key that gives a budget in bytes
+_LABEL = ValueType(Name, required=False)
 
 
 @dataclass(frozen=True)
@@ -58,39 +27,31 @@ class AlgorithmReader:
 
     checker: Checker
     task: Task  # the task of the config's datasets
-    kind: RunKind | None  # the kind of the config's runs; None for learners
+    kind: kinds.RunKind | None  # the kind of the config's runs; None for learners
     datasets: list[str | None]  # the labels of the config's datasets; None for a dataset without one
     entries: list[Any]  # all algorithms of the config
 
     def algorithm(self, data: Any, path: KeyPath) -> AlgorithmSpec | None:
         """Return an algorithm; None if it is wrong. `build_each` has to follow."""
         if not isinstance(data, dict):
-            self.checker.add(path, f"must be a mapping (key: value), got {quoted(data)}")
+            self.checker.add(path, f"must be a mapping (key: value), got {problems.quoted(data)}")
             return None
         if (learner := self._learner(data, path)) is None:
             return None
         before = len(self.checker.problems)
-        common = {"name": ValueType(str)}
-        if not self.kind:
-            common["variant"] = ValueType(str | None, required=False)
-        common["label"] = ValueType(Name, required=False)
-        if learner.draws:
-            common["seeds"] = ValueType(Seeds, required=False)
-        own = parameter_types(learner)
-        for key in ("seed", "seeds"):
-            if key in data and key not in common:
-                no_draws = f"{learner.name} draws nothing at random"
-                advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
-                self.checker.add((*path, key), f"cannot be given here; {advice}")
-        reported = {"seed", "seeds"} - common.keys()
-        if self.kind and "budget" in data:
+        keys = ["name", *([] if self.kind else ["variant"]), "label", *(["seeds"] if learner.draws else [])]
+        common = {key: _LABEL if key == "label" else value_types(AlgorithmSpec)[key] for key in keys}
+        own = kinds.parameter_types(learner)
+        no_draws = f"{learner.name} draws nothing at random"
+        advice = "write seeds: n for the seeds 0 to n - 1" if learner.draws else no_draws
+        refused = dict.fromkeys(("seed", "seeds"), f"cannot be given here; {advice}")
+        if self.kind:
             kind = f"{learner.name} is a {self.kind.name}, and holds {self.kind.holds}"
-            self.checker.add((*path, "budget"), f"{kind}: it takes no budget")
-            reported.add("budget")
+            refused["budget"] = f"{kind}: it takes no budget"
+        allowed = {*common, *own, *([_MEMORY] if "budget" in own else [])}
         for key in data:
-            in_bytes = key == _MEMORY and "budget" in own
-            if key not in common and key not in own and key not in reported and not in_bytes:
-                self.checker.add((*path, key), unknown_key(key, [*common, *own]))
+            if key not in allowed:
+                self.checker.add((*path, key), refused.get(key) or problems.unknown_key(key, [*common, *own]))
         given = self.checker.values({key: data[key] for key in common if key in data}, path, common)
         swept: dict[str, Any] = {}
         for key, wanted in own.items():
@@ -137,32 +98,30 @@ class AlgorithmReader:
 
     def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
         """Return the class of an entry; None if its name or variant is wrong."""
-        name, variant, kind = data.get("name"), data.get("variant"), kind_of(data.get("name"))
-        of_learners = learners_for(self.task)
+        name, variant, kind = data.get("name"), data.get("variant"), kinds.kind_of(data.get("name"))
+        of_learners = kinds.learners_for(self.task)
         known = [*(self.kind.algorithms() if self.kind else of_learners)]
-        here = (*path, "name")
+        key, wrong = "name", ""
         if name is None:
-            self.checker.add(here, "missing; must be the name of an algorithm  (budgetrun list algorithms)")
+            wrong = "missing; must be the name of an algorithm  (budgetrun list algorithms)"
         elif isinstance(name, str) and (kind is not self.kind if kind else self.kind and name in of_learners):
             # `kind_of_all` reports the first such entry.
-            pass
+            return None
         elif isinstance(name, str) and name not in known and (others := tasks_of(name)):
             learns = " or ".join(PROBLEMS[task].learns for task in others)
             needs = f"; it needs datasets with task: {others[0]}"
             why = needs if self.task == "binary" else f", and the task is {self.task}"
-            self.checker.add(here, f"{name!r} learns {learns} only{why}{allowed_names(known)}")
+            wrong = f"{name!r} learns {learns} only{why}{problems.allowed_names(known)}"
         elif not isinstance(name, str) or name not in known:
-            every = [*known, *(name for kind in registry().values() for name in kind.algorithms())]
-            self.checker.add(here, f"{unknown(name, every)}  (budgetrun list algorithms)")
-        elif self.kind:
-            return class_of(name, None, self.task)
-        elif variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
+            every = [*known, *(name for kind in kinds.registry().values() for name in kind.algorithms())]
+            wrong = f"{problems.unknown(name, every)}  (budgetrun list algorithms)"
+        elif not self.kind and variant is not None and not (isinstance(variant, str) and variant in of_learners[name]):
             variants = [key for key in of_learners[name] if key is not None]
-            advice = allowed_names(variants) or f"; {name} has no variants"
-            self.checker.add((*path, "variant"), f"{unknown(variant, variants)}{advice}")
-        else:
-            return class_of(name, variant, self.task)
-        return None
+            advice = problems.allowed_names(variants) or f"; {name} has no variants"
+            key, wrong = "variant", f"{problems.unknown(variant, variants)}{advice}"
+        if wrong:
+            self.checker.add((*path, key), wrong)
+        return None if wrong else kinds.class_of(name, None if self.kind else variant, self.task)
 
     def label(self, data: Any) -> str | None:
         """Return the label of an entry; None if its algorithm is unknown."""
@@ -171,7 +130,7 @@ class AlgorithmReader:
         if data.get("label") is not None:
             return str(data["label"])
         try:
-            return _default_label(class_of(data.get("name", ""), data.get("variant"), self.task))
+            return _default_label(kinds.class_of(data.get("name", ""), data.get("variant"), self.task))
         except (KeyError, TypeError):
             return None
 
@@ -179,10 +138,10 @@ class AlgorithmReader:
         """Return the values for each dataset; a dataset without values is a problem."""
         for key in data:
             if key != "by_dataset":
-                self.checker.add((*path, key), unknown_key(key, ["by_dataset"]))
+                self.checker.add((*path, key), problems.unknown_key(key, ["by_dataset"]))
         here = (*path, "by_dataset")
         if not isinstance(data["by_dataset"], dict):
-            self.checker.add(here, f"must be a mapping (dataset: value), got {quoted(data['by_dataset'])}")
+            self.checker.add(here, f"must be a mapping (dataset: value), got {problems.quoted(data['by_dataset'])}")
             return ByDataset(by_dataset={})
         given = {str(label): value for label, value in data["by_dataset"].items()}
         known = [label for label in self.datasets if label is not None]
@@ -197,27 +156,25 @@ class AlgorithmReader:
 
     def _checked(self, value: Any, path: KeyPath, wanted: ValueType) -> list[Any]:
         """Return a list of the value, empty if it is wrong."""
-        if path[2] != "budget" and is_formula(value, wanted):
-            wrong = wrong_formula(value, wanted)
-            if not wrong:
-                return [value]
+        if path[2] == "budget" or not kinds.is_formula(value, wanted):
+            return self.checker.checked(value, path, wanted)
+        if wrong := kinds.wrong_formula(value, wanted):
             self.checker.add(path, wrong)
-            return []
-        return self.checker.checked(value, path, wanted)
+        return [] if wrong else [value]
 
     @cached_property
-    def _labels(self) -> list[str | None]:
-        """The label of each algorithm; None if it is unknown."""
-        return [self.label(entry) for entry in self.entries]
-
-    @cached_property
-    def _sources(self) -> dict[str, None]:
-        """The labels of the algorithms that do not take their budget from another one."""
-        takes = [
-            isinstance(e, dict) and (_MEMORY in e or (isinstance(e.get("budget"), dict) and "of" in e["budget"]))
-            for e in self.entries
-        ]
-        return {label: None for label, other in zip(self._labels, takes, strict=True) if label and not other}
+    def _budgets(self) -> list[tuple[str | None, str]]:
+        """The label of each algorithm, None if it is unknown, and how it gets its budget, empty if as numbers."""
+        found = []
+        for entry in self.entries:
+            given = entry if isinstance(entry, dict) else {}
+            budget, how = given.get("budget"), ""
+            if _MEMORY in given:
+                how = f"has a {_MEMORY}"
+            elif isinstance(budget, dict) and "of" in budget:
+                how = "takes its own budget from another algorithm"
+            found.append((self.label(entry), how))
+        return found
 
     def _fraction_budget(self, data: Values, path: KeyPath) -> FractionBudget | None:
         values = self.checker.values(data, path, value_types(FractionBudget))
@@ -225,51 +182,45 @@ class AlgorithmReader:
         seen: set[float] = set()
         for i, fraction in enumerate(fractions):
             if fraction in seen:
-                self.checker.add((*path, "fractions", i), f"{quoted(fraction)} is in this list twice")
+                self.checker.add((*path, "fractions", i), f"{problems.quoted(fraction)} is in this list twice")
             seen.add(fraction)
         if "of" not in values:
             return None
-        of, labels, sources = values["of"], self._labels, self._sources
-        allowed = allowed_names(sources)
-        if of in labels and of not in sources:
-            advice = f"name one that does not{allowed}"
-            own = f"has a {_MEMORY}" if self._in_bytes(of) else "takes its own budget from another algorithm"
-            self.checker.add((*path, "of"), f"{of!r} {own}; {advice}")
-        elif of not in labels and None not in labels:
-            advice = nearest(of, sources) or "; add one, or name another"
+        of, hows = values["of"], [how for label, how in self._budgets if label == values["of"]]
+        sources = dict.fromkeys(label for label, how in self._budgets if label and not how)
+        allowed = problems.allowed_names(sources)
+        if hows and of not in sources:
+            self.checker.add((*path, "of"), f"{of!r} {hows[0]}; name one that does not{allowed}")
+        elif not hows and all(label is not None for label, _ in self._budgets):
+            advice = problems.nearest(of, sources) or "; add one, or name another"
             self.checker.add((*path, "of"), f"no algorithm has the label {of!r}{advice}{allowed}")
         return FractionBudget(of=of, fractions=fractions)
-
-    def _in_bytes(self, label: str) -> bool:
-        return any(own == label and _MEMORY in e for own, e in zip(self._labels, self.entries, strict=True))
 
     def build_each(self, spec: AlgorithmSpec, path: KeyPath) -> None:
         """Build the algorithm once for each setting, because only its class knows what goes together.
 
         Settings that depend on the number of rounds, on a support size or on the size of examples are built later.
         """
-        learner = class_of(spec.name, spec.variant, self.task)
+        learner = kinds.class_of(spec.name, spec.variant, self.task)
         labels = [label for label in self.datasets if label is not None] if spec.by_dataset else [""]
         for label in labels:
             # A dataset without values is a problem already.
             if label and not spec.has(label):
                 continue
             own = spec.on(label) if label else spec
-            if own.budget_of or isinstance(own.budget, MemoryBudget):
-                continue
-            for run in own.with_one_seed().expand():
-                if formulas(run.parameters, learner):
-                    continue
+            later = own.budget_of or isinstance(own.budget, MemoryBudget)
+            for run in () if later else own.with_one_seed().expand():
                 try:
-                    run.build(learner)
+                    if not kinds.formulas(run.parameters, learner):
+                        run.build(learner)
                 except ValueError as error:
                     self.checker.add(path, f"on dataset {label!r}: {error}" if label else str(error))
 
 
-def kind_of_all(checker: Checker, entries: list[Any]) -> RunKind | None:
+def kind_of_all(checker: Checker, entries: list[Any]) -> kinds.RunKind | None:
     """Return the kind of the first known algorithm, None for learners; the first one that differs is a problem."""
     names = {i: entry.get("name") for i, entry in enumerate(entries) if isinstance(entry, dict)}
-    found = {i: kind_of(name) for i, name in names.items() if kind_of(name) or tasks_of(str(name))}
+    found = {i: kinds.kind_of(name) for i, name in names.items() if kinds.kind_of(name) or tasks_of(str(name))}
     first = min(found, default=0)
     for i, kind in found.items():
         if kind != found[first]:
@@ -286,7 +237,7 @@ def check_fit(checker: Checker, entries: list[Any], datasets: list[DatasetSpec |
     """Report each algorithm that is not a learner and cannot run on some dataset, once."""
     for i, entry in enumerate(entries):
         name: Any = entry.get("name") if isinstance(entry, dict) else None
-        if kind := kind_of(name):
+        if kind := kinds.kind_of(name):
             texts = (kind.misfit(kind.algorithms()[name], dataset) for dataset in datasets if dataset is not None)
             if text := next(filter(None, texts), None):
                 checker.add(("algorithms", i, "name"), text)
@@ -297,12 +248,12 @@ def tasks_of(name: str) -> list[Task]:
     from budgetrun import learners
 
     tasks: tuple[Task, ...] = get_args(Task)
-    return [task for task in tasks if name in learners.registry(task) or (task == "binary" and name in programs())]
+    return [task for task in tasks if name in learners.registry(task) or name in kinds.programs(task)]
 
 
 def title_of(spec: AlgorithmSpec, task: Task) -> str:
     """Return the title of an algorithm's class; the label where there is none, or where the config gives a label."""
-    found = class_of(spec.name, spec.variant, task)
+    found = kinds.class_of(spec.name, spec.variant, task)
     return found.title or spec.label if spec.label == _default_label(found) else spec.label
 
 
@@ -311,13 +262,8 @@ def _default_label(learner: Algorithm) -> str:
     return learner.name if variant is None else f"{learner.name}({variant})"
 
 
-_COMMON = {
-    "rule": ValueType(str),
-    "of": ValueType(str | list[str], required=False),
-    "label": ValueType(Name, required=False),
-}
-# In place of labels: a selection for each algorithm that has several candidates.
-EACH = "each"
+_COMMON = {"rule": ValueType(str), "of": ValueType(str | list[str], required=False), "label": _LABEL}
+EACH = "each"  # in place of labels: a selection for each algorithm that has several candidates
 
 
 def selections(
@@ -344,16 +290,16 @@ def _selection(
     from budgetrun.play import selection
 
     if not isinstance(entry, dict):
-        checker.add(path, f"must be a mapping (key: value), got {quoted(entry)}")
+        checker.add(path, f"must be a mapping (key: value), got {problems.quoted(entry)}")
         return []
     rules = selection.registry()
     name = entry.get("rule")
     if not isinstance(name, str) or name not in rules:
-        text = "missing; must be the name of a rule" if name is None else unknown(name, rules)
-        checker.add((*path, "rule"), f"{text}{allowed_names(rules)}")
+        text = "missing; must be the name of a rule" if name is None else problems.unknown(name, rules)
+        checker.add((*path, "rule"), f"{text}{problems.allowed_names(rules)}")
         return []
     before = len(checker.problems)
-    own = parameter_types(rules[name])
+    own = kinds.parameter_types(rules[name])
     given = checker.values(entry, path, _COMMON | own)
     of = given.get("of", list(known))
     groups = [[label] for label in several] if of == EACH else [of if isinstance(of, list) else [of]]

@@ -20,10 +20,7 @@ _ONE_VS_REST = "With task: multiclass, any learner of two classes: one per class
 
 
 def describe(what: str, name: str) -> str:
-    """Return the parameters, cost and paper of a kernel, or of an algorithm's variants, by its name in `list`.
-
-    Raises InputError: there is none of this name.
-    """
+    """Return the parameters, cost and paper of a kernel, or of an algorithm's variants, by its name in `list`."""
     found: dict[str, Any] = dict(kernels.registry() if what == "kernels" else _algorithms())
     own = {title: cls for title, cls in found.items() if name in (cls.name, title, title.partition(" ")[0])}
     if not own:

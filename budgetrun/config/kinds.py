@@ -10,27 +10,16 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula, Task
 from budgetrun.base.registry import defined_in, parameters, plugin_modules
 from budgetrun.config.problems import Checker, ValueType
-from budgetrun.config.schema import RunSpec
+from budgetrun.config.schema import RunSpec, plain
 
 
 class RunKind(ABC):
-    """Runs that see all examples at once; each has its own job. All algorithms of a config are of one kind.
+    """Runs that see all examples at once; each has its own job. All algorithms of a config are of one kind."""
 
-    Attributes:
-    name : str
-        Name of an algorithm of this kind in messages; manifests have a key of this name.
-    quantities : tuple of str
-        The quantities of its runs that tables can show; the first is the default.
-    holds : str
-        Description of what an algorithm keeps in memory.
-    of_all_tasks : bool
-        Whether a run plays all tasks of a stream together.
-    """
-
-    name: ClassVar[str]
-    quantities: ClassVar[tuple[str, ...]]
-    holds: ClassVar[str] = "all examples"
-    of_all_tasks: ClassVar[bool] = False
+    name: ClassVar[str]  # of an algorithm of this kind in messages; manifests have a key of this name
+    quantities: ClassVar[tuple[str, ...]]  # of its runs, which tables can show; the first is the default
+    holds: ClassVar[str] = "all examples"  # what an algorithm keeps in memory
+    of_all_tasks: ClassVar[bool] = False  # a run plays all tasks of a stream together
 
     @abstractmethod
     def algorithms(self) -> Mapping[str, type[Any]]:
@@ -74,10 +63,7 @@ def registry() -> dict[str, RunKind]:
 
 
 def find(name: str) -> RunKind:
-    """Return the kind of this name.
-
-    Raises InputError: no plug-in provides it.
-    """
+    """Return the kind of this name; an InputError says that no plug-in provides it."""
     if name not in registry():
         raise InputError(f"no plug-in of this installation runs a {name}")
     return registry()[name]
@@ -94,17 +80,17 @@ def kind_of(algorithm: Any) -> RunKind | None:
 
 
 @cache
-def programs() -> dict[str, type[Any]]:
-    """Return the learners of two classes that plug-ins provide, by name."""
-    return {learner.name: learner for home in plugin_modules("learners") for learner in home.LEARNERS}
+def programs(task: Task = "binary") -> dict[str, type[Any]]:
+    """Return the learners of a task that plug-ins provide, by name; all are of two classes."""
+    homes = plugin_modules("learners") if task == "binary" else []
+    return {learner.name: learner for home in homes for learner in home.LEARNERS}
 
 
 def learners_for(task: Task) -> dict[str, dict[str | None, type[Any]]]:
     """Return the learners of a task, those of plug-ins included, as `budgetrun.learners.for_task` does."""
     from budgetrun import learners
 
-    of_plugins = programs() if task == "binary" else {}
-    return learners.for_task(task) | {name: {None: learner} for name, learner in of_plugins.items()}
+    return learners.for_task(task) | {name: {None: learner} for name, learner in programs(task).items()}
 
 
 @cache
@@ -114,7 +100,7 @@ def class_of(name: str, variant: str | None, task: Task) -> Any:
 
     if kind := kind_of(name):
         return kind.algorithms()[name]
-    return programs()[name] if task == "binary" and name in programs() else learners.find(name, variant, task)
+    return programs(task).get(name) or learners.find(name, variant, task)
 
 
 @cache
@@ -131,13 +117,7 @@ _OF_FORMULAS = ("T",)
 
 def is_formula(value: Any, wanted: ValueType) -> bool:
     """Return True for a formula: a text where a number is wanted, but not a number in quotes."""
-    if not isinstance(value, str) or not wanted.takes_formulas:
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
+    return isinstance(value, str) and wanted.takes_formulas and isinstance(plain(value), str)
 
 
 def wrong_formula(text: str, wanted: ValueType) -> str:
@@ -158,8 +138,7 @@ def formulas(given: Mapping[str, Any], cls: type) -> dict[str, str]:
 def resolve(spec: RunSpec, cls: type, n_rounds: int) -> RunSpec:
     """Return a run's spec with numbers in place of formulas, which move to `RunSpec.typed`.
 
-    Raises ValueError: a number is not one that the algorithm takes, or not together with the others; one line per
-    problem.
+    Raises ValueError: the algorithm does not take a number, or not together with the others; a line per problem.
     """
     typed = formulas(spec.parameters, cls)
     if not typed:

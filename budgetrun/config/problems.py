@@ -21,13 +21,9 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constan
 
 
 class ValueType:
-    """The type of a key's value, as an annotation that pydantic understands.
+    """The type of a key's value, as an annotation that pydantic understands: ``Annotated[int, pydantic.Field(ge=1)]``.
 
-    Parameters:
-    annotation : type
-        E.g. ``Annotated[int, pydantic.Field(ge=1)]``.
-    required : bool
-        Whether the key must be given.
+    A key that is ``required`` must be given.
     """
 
     def __init__(self, annotation: Any, required: bool = True) -> None:
@@ -144,10 +140,9 @@ def unknown(name: Any, known: Iterable[str]) -> str:
     return f"unknown {quoted(name)}{nearest(name, known)}"
 
 
-def unknown_key(key: Any, allowed: Iterable[str]) -> str:
+def unknown_key(key: Any, allowed: Collection[str]) -> str:
     """Return the sentence for a key that is not allowed."""
-    names = list(allowed)
-    return f"unknown key{nearest(str(key), names)}{allowed_names(names)}"
+    return f"unknown key{nearest(str(key), allowed)}{allowed_names(allowed)}"
 
 
 def allowed_names(names: Iterable[str]) -> str:
@@ -227,8 +222,7 @@ FileName = Annotated[
 
 Values = dict[str, Any]
 Check = Callable[[Any, KeyPath, ValueType], list[Any]]
-# The problems that a message lists; a file with more is not checked further.
-MOST_PROBLEMS = 100
+MOST_PROBLEMS = 100  # the problems that a message lists; a file with more is not checked further
 
 
 class TooManyProblems(Exception):
@@ -236,17 +230,11 @@ class TooManyProblems(Exception):
 
 
 class Checker:
-    """Checks the values of one document and collects what is wrong.
-
-    Attributes:
-    folder : Path
-        The folder of the document, where the files that it names are.
-    problems : list of Mistake
-    """
+    """Checks the values of one document and collects what is wrong."""
 
     def __init__(self, document: Document, folder: Path) -> None:
         self._document = document
-        self.folder = folder
+        self.folder = folder  # of the document, where the files that it names are
         self.problems = list(document.problems)
 
     def add(self, path: KeyPath, text: str) -> None:

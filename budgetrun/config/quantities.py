@@ -90,20 +90,21 @@ def _ratio(name: str, noun: str, axis: str, lower_is_better: bool = False) -> Qu
     return Quantity(name, noun, axis, three, three, lower_is_better=lower_is_better)
 
 
+def _by_name(*quantities: Quantity) -> dict[str, Quantity]:
+    return {quantity.name: quantity for quantity in quantities}
+
+
 # Choices of the config key `metrics`; `budgetrun.play.metrics` computes them, in columns of these names.
-METRICS = {
-    quantity.name: quantity
-    for quantity in (
-        _error("sliding_error", f"online error in the last {WINDOW:,} rounds", f"error (%), last {WINDOW:,} rounds"),
-        _error("fading_error", f"fading online error ({FADING} per round)", f"fading error (%), {FADING} per round"),
-        _ratio("f1", "F1 of the positive class, or the mean F1 of several classes", "F1"),
-        _ratio("kappa", "Cohen's kappa", "Cohen's kappa"),
-        _ratio("auc", f"AUC, the mean over windows of {WINDOW:,} rounds", f"AUC, windows of {WINDOW:,} rounds"),
-        _ratio("brier", "Brier score of the online probabilities", "Brier score", lower_is_better=True),
-        _ratio("log_loss", "log loss of the online probabilities", "log loss", lower_is_better=True),
-        Quantity(KEPT_BYTES, "bytes that a learner keeps", "bytes kept", "{:,.0f}".format, unit=" bytes"),
-    )
-}
+METRICS = _by_name(
+    _error("sliding_error", f"online error in the last {WINDOW:,} rounds", f"error (%), last {WINDOW:,} rounds"),
+    _error("fading_error", f"fading online error ({FADING} per round)", f"fading error (%), {FADING} per round"),
+    _ratio("f1", "F1 of the positive class, or the mean F1 of several classes", "F1"),
+    _ratio("kappa", "Cohen's kappa", "Cohen's kappa"),
+    _ratio("auc", f"AUC, the mean over windows of {WINDOW:,} rounds", f"AUC, windows of {WINDOW:,} rounds"),
+    _ratio("brier", "Brier score of the online probabilities", "Brier score", lower_is_better=True),
+    _ratio("log_loss", "log loss of the online probabilities", "log loss", lower_is_better=True),
+    Quantity(KEPT_BYTES, "bytes that a learner keeps", "bytes kept", "{:,.0f}".format, unit=" bytes"),
+)
 # For regression learners.
 RMSE = Quantity("rmse", _RMSE, _RMSE, _four_figures)
 WINDOWED_RMSE = Quantity(
@@ -114,27 +115,24 @@ WINDOWED_RMSE = Quantity(
 WINDOWED = {quantity.column: quantity for quantity in (WINDOWED_ERROR, WINDOWED_RMSE)}
 
 # The quantities that tables and figures of a config may show.
-QUANTITIES = {
-    quantity.name: quantity
-    for quantity in (
-        ONLINE_ERROR,
-        SUPPORT_SIZE,
-        Quantity("margin_updates", "number of margin updates", "margin updates", lower_is_better=False),
-        TEST_ERROR,
-        _error("last_test_error", "test error of the last hypothesis", "test error (%), last hypothesis"),
-        SECONDS,
-        OBJECTIVE,
-        GAP,
-        SECONDS_RATIO,
-        *METRICS.values(),
-        RMSE,
-        Quantity("mae", "mean absolute error", "mean absolute error", _four_figures),
-        Quantity("r2", "coefficient of determination, R2", "R2", "{:.3f}".format, lower_is_better=False),
-    )
-}
+QUANTITIES = _by_name(
+    ONLINE_ERROR,
+    SUPPORT_SIZE,
+    Quantity("margin_updates", "number of margin updates", "margin updates", lower_is_better=False),
+    TEST_ERROR,
+    _error("last_test_error", "test error of the last hypothesis", "test error (%), last hypothesis"),
+    SECONDS,
+    OBJECTIVE,
+    GAP,
+    SECONDS_RATIO,
+    *METRICS.values(),
+    RMSE,
+    Quantity("mae", "mean absolute error", "mean absolute error", _four_figures),
+    Quantity("r2", "coefficient of determination, R2", "R2", "{:.3f}".format, lower_is_better=False),
+)
 
 # The quantities that figures may show.
-IN_FIGURES = QUANTITIES | {quantity.name: quantity for quantity in WINDOWED.values()}
+IN_FIGURES = QUANTITIES | _by_name(*WINDOWED.values())
 
 # The types of names in configs: `Literal`s for pydantic, so that the names are listed above alone.
 if TYPE_CHECKING:

@@ -1,13 +1,10 @@
 """From YAML to `Config`: all mistakes of a file are found at once and listed in the order of the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -15,43 +12,23 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import PARQUET, is_url, own_folder
 from budgetrun.base.problem import BINARY, Problem, problem_of
 from budgetrun.base.registry import parameters
+from budgetrun.config import problems
 from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, selections, title_of
-from budgetrun.config.problems import (
-    MOST_PROBLEMS,
-    Checker,
-    FileName,
-    Labels,
-    TooManyProblems,
-    Values,
-    ValueType,
-    nearest,
-    quoted,
-    unknown,
-    unknown_key,
-    value_types,
-)
+from budgetrun.config.problems import Checker, FileName, Labels, Values, ValueType, value_types
 from budgetrun.config.report import ReportReader
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, KernelSpec, Profile
 from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
 
-if TYPE_CHECKING:
-    from budgetrun.kernels import Kernel
-
 _Some = Annotated[list[Any], Field(min_length=1)]
-# The most settings of an algorithm on a dataset: each is tried out when a config is checked.
-MOST_SETTINGS = 100_000
+MOST_SETTINGS = 100_000  # the most settings of an algorithm on a dataset: each is tried out when a config is checked
 _PROFILE = ValueType(FileName)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 
 def load(path_or_name: str | Path, profile: str = "full") -> Config:
-    """Read and check a config.
+    """Read and check a config: a file, or by name one that comes with budgetrun, such as ``quickstart``.
 
-    Parameters:
-    path_or_name : str or Path
-        A file, or the name of a config that comes with budgetrun, such as ``quickstart``.
-    profile : str
-        Which of the config's profiles to apply; ``full`` for none.
+    ``profile`` names the one of the config's profiles that is applied; ``full`` is none.
 
     Raises InputError: no such config or profile, or the config is wrong: a line per problem, in the order of the file.
     """
@@ -92,15 +69,15 @@ def read(text: str, path: Path, told: Callable[[Mistake], str] | None = None) ->
             values = _config(checker, document.data)
         elif not checker.problems:
             wanted = "must be a config: YAML with the keys name, datasets and algorithms"
-            checker.add((), f"{wanted}, got {quoted(document.data)}  (for examples: budgetrun list configs)")
-    except TooManyProblems:
+            checker.add((), f"{wanted}, got {problems.quoted(document.data)}  (for examples: budgetrun list configs)")
+    except problems.TooManyProblems:
         pass
     if checker.problems:
         # Sorting is stable: problems of one line stay in the order in which they were found.
-        found = sorted(checker.problems, key=lambda p: p.line)[:MOST_PROBLEMS]
+        found = sorted(checker.problems, key=lambda p: p.line)[: problems.MOST_PROBLEMS]
         lines = [*dict.fromkeys(told(problem) if told else f"{path}:{problem}" for problem in found)]
-        if len(checker.problems) >= MOST_PROBLEMS:
-            lines.append(f"{path}: these are the first {MOST_PROBLEMS} problems; there may be more")
+        if len(checker.problems) >= problems.MOST_PROBLEMS:
+            lines.append(f"{path}: these are the first {problems.MOST_PROBLEMS} problems; there may be more")
         raise InputError("\n".join(lines))
     return Config(**values, file=str(path), text=text)
 
@@ -116,12 +93,11 @@ def find(typed: str) -> Path:
     if os.path.isfile(path):
         return path
     known = _own_configs()
-    if typed in known:
-        packaged = known[typed]
+    if packaged := known.get(typed):
         return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
     if os.path.isdir(path):
         raise InputError(f"{typed}: a folder, not a config; name a file in it, such as {path / 'NAME.yaml'}")
-    raise InputError(f"{typed}: no such file or config{nearest(path.stem, known)}  (budgetrun list configs)")
+    raise InputError(f"{typed}: no such file or config{problems.nearest(path.stem, known)}  (budgetrun list configs)")
 
 
 def _config(checker: Checker, data: Values) -> Values:
@@ -130,23 +106,21 @@ def _config(checker: Checker, data: Values) -> Values:
     problem = common_problem(checker, entries)
     task = problem.name
     if given.get("tie") == "positive" and "positive" not in problem.ties:
-        text = f"must be 'mistake' with task: {task}, where no score of 0 predicts +1, got 'positive'"
-        checker.add(("tie",), text)
+        checker.add(("tie",), f"must be 'mistake' with task: {task}, where no score of 0 predicts +1, got 'positive'")
 
-    of_datasets = DatasetReader(checker)
-    kernel = of_datasets.kernel(given.get("kernel"), ("kernel",))
+    kernel = _kernel(checker, given.get("kernel"), ("kernel",))
     # A wrong kernel is one problem; the datasets do not also lack a kernel.
     with_kernel = kernel is not None or data.get("kernel") is not None
     repetitions = given.get("repetitions", 1)
     datasets = [
-        of_datasets.dataset(entry, ("datasets", i), kernel, with_kernel, repetitions) for i, entry in enumerate(entries)
+        _dataset(checker, entry, ("datasets", i), kernel, with_kernel, repetitions) for i, entry in enumerate(entries)
     ]
     names = [dataset_label(entry) for entry in entries]
 
     kind = kind_of_all(checker, algorithms)
     if kind:
         kind.check(checker, given, datasets)
-    of_algorithms = AlgorithmReader(checker, task=task, kind=kind, datasets=names, entries=algorithms)
+    of_algorithms = AlgorithmReader(checker, task, kind, names, algorithms)
     specs = [of_algorithms.algorithm(entry, ("algorithms", i)) for i, entry in enumerate(algorithms)]
     if _are_too_many(checker, specs, datasets):
         specs = []
@@ -163,8 +137,7 @@ def _config(checker: Checker, data: Values) -> Values:
     check_fit(checker, algorithms, datasets)
 
     metrics = given.get("metrics", ())
-    refused = [name for name in metrics if name not in problem.metrics]
-    if refused:
+    if refused := [name for name in metrics if name not in problem.metrics]:
         checker.add(("metrics",), f"{', '.join(refused)} cannot be measured with task: {task}; remove it")
     of_report = ReportReader(
         checker,
@@ -202,7 +175,7 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
             if source is not None and not source.has(dataset.label):
                 continue
             n = own.count(source.on(dataset.label) if source else None)
-            n_settings = max(n_settings, n // (own.seeds if isinstance(own.seeds, int) else 1))
+            n_settings = max(n_settings, n // own.n_seeds)
             n_runs += n * (dataset.repetitions or 1)
             if n_settings > MOST_SETTINGS or n_runs > MOST_RUNS:
                 most = f"{MOST_RUNS:,} runs" if n_runs > MOST_RUNS else f"{MOST_SETTINGS:,} settings of an algorithm"
@@ -224,8 +197,7 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
         if name == "full":
             checker.add(here, "is the name of the whole config; choose another")
         # Results of a profile are in a folder of this name.
-        for text in _PROFILE.check(name)[1].values():
-            checker.add(here, text)
+        checker.checked(name, here, _PROFILE)
         profiles[name] = Profile(**checker.values({} if caps is None else caps, here, value_types(Profile)))
     return profiles
 
@@ -241,120 +213,111 @@ def _top_types() -> dict[str, ValueType]:
 # -- kernels and datasets ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class DatasetReader:
-    """Reads kernels and datasets; what is wrong with them goes to the checker's problems."""
+def _kernel(checker: Checker, data: Any, path: KeyPath) -> KernelSpec | None:
+    """Return a kernel; None if there is none or it is wrong."""
+    if data is None:
+        return None
+    from budgetrun import kernels
 
-    checker: Checker
+    known = kernels.registry()
+    name = data.get("name")
+    if not isinstance(name, str) or name not in known:
+        text = f"missing; must be one of {', '.join(known)}" if name is None else problems.unknown(name, known)
+        checker.add((*path, "name"), text if name is None else f"{text}  (budgetrun list kernels)")
+        return None
+    before = len(checker.problems)
+    types = _kernel_types(known[name])
+    given: dict[str, Any] = {}
+    for key, value in data.items():
+        if key in types:
+            values = checker.sweep(value, (*path, key), types[key], checker.checked)
+            # A list of one value is that value.
+            given[key] = values if len(values) > 1 else next(iter(values), None)
+        elif key != "name":
+            checker.add((*path, key), problems.unknown_key(key, ["name", *types]))
+    if len(checker.problems) > before:
+        return None
+    spec = KernelSpec(name=name, parameters={key: given[key] for key in types if key in given})
+    try:
+        # Any number will do for one that the data decide on.
+        for one, _ in spec.each(median=1.0):
+            one.build()
+    except ValueError as error:
+        checker.add(path, str(error))
+    return spec
 
-    def kernel(self, data: Any, path: KeyPath) -> KernelSpec | None:
-        """Return a kernel; None if there is none or it is wrong."""
-        if data is None:
-            return None
-        from budgetrun import kernels
 
-        known = kernels.registry()
-        name = data.get("name")
-        if name is None:
-            self.checker.add((*path, "name"), f"missing; must be one of {', '.join(known)}")
-            return None
-        if not isinstance(name, str) or name not in known:
-            self.checker.add((*path, "name"), f"{unknown(name, known)}  (budgetrun list kernels)")
-            return None
-        before = len(self.checker.problems)
-        types = _kernel_types(known[name])
-        given: dict[str, Any] = {}
-        for key, value in data.items():
-            if key in types:
-                values = self.checker.sweep(value, (*path, key), types[key], self.checker.checked)
-                # A list of one value is that value.
-                given[key] = values if len(values) > 1 else next(iter(values), None)
-            elif key != "name":
-                self.checker.add((*path, key), unknown_key(key, ["name", *types]))
-        if len(self.checker.problems) > before:
-            return None
-        spec = KernelSpec(name=name, parameters={key: given[key] for key in types if key in given})
-        try:
-            # Any number will do for one that the data decide on.
-            for one, _ in spec.each(median=1.0):
-                one.build()
-        except ValueError as error:
-            self.checker.add(path, str(error))
-        return spec
+def _dataset(
+    checker: Checker, data: Any, path: KeyPath, kernel: KernelSpec | None, with_kernel: bool, repetitions: int
+) -> DatasetSpec | None:
+    """Return a dataset, with the config's kernel and repetitions where it has none of its own; None if it is wrong.
 
-    def dataset(
-        self, data: Any, path: KeyPath, kernel: KernelSpec | None, with_kernel: bool, repetitions: int
-    ) -> DatasetSpec | None:
-        """Return a dataset, with the config's kernel and repetitions where it has none of its own; None if it is wrong.
+    ``with_kernel`` is true if the config gives a kernel, even a wrong one.
+    """
+    before = len(checker.problems)
+    values = checker.values(data, path, {**value_types(DatasetSpec), "kernel": _MAPPING})
+    if not isinstance(data, dict):
+        return None
+    values["repetitions"] = values.get("repetitions") or repetitions
+    if values.get("kernel") is not None:
+        values["kernel"] = _kernel(checker, values["kernel"], (*path, "kernel"))
+    elif "kernel" not in data or data["kernel"] is None:
+        values["kernel"] = kernel
+        if not with_kernel:
+            checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
+    for key in ("path", "test_path"):
+        typed = values.get(key)
+        # Streams that were played from standard input or a URL; a sweep cannot read them again.
+        if typed is not None and is_url(str(typed)):
+            values[f"typed_{key}"] = data[key]
+        elif typed is not None and str(typed) != "-":
+            # Unlike those of Path, these raise nothing if there is no such user or place.
+            own = Path(os.path.expanduser(typed))
+            places = list(dict.fromkeys([checker.folder / own, own]))
+            found = [place for place in places if os.path.isfile(place) or _has_parts(place)]
+            if found:
+                values.update({key: found[0], f"typed_{key}": typed})
+            else:
+                checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
+    generated = data.get("path") is None and "name" in values and _is_generated(checker, values["name"], path)
+    _refuse(checker, values, path, generated)
+    default_order = "permuted" if values.get("path") is None else "file"
+    varies = generated or values.get("balanced") or values.get("noise")
+    if values.get("order", default_order) == "file" and values["repetitions"] > 1 and not varies:
+        default = "" if "order" in values else ", the default for a file of your own"
+        text = f"with order: file{default}, each of the {values['repetitions']} repetitions would be the same"
+        checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
+    return DatasetSpec(**values) if len(checker.problems) == before else None
 
-        ``with_kernel`` is true if the config gives a kernel, even a wrong one.
-        """
-        before = len(self.checker.problems)
-        values = self.checker.values(data, path, {**value_types(DatasetSpec), "kernel": _MAPPING})
-        if not isinstance(data, dict):
-            return None
-        values["repetitions"] = values.get("repetitions") or repetitions
-        if values.get("kernel") is not None:
-            values["kernel"] = self.kernel(values["kernel"], (*path, "kernel"))
-        elif "kernel" not in data or data["kernel"] is None:
-            values["kernel"] = kernel
-            if not with_kernel:
-                self.checker.add((*path, "kernel"), "missing; give this dataset a kernel, or the whole config one")
-        for key in ("path", "test_path"):
-            typed = values.get(key)
-            # Streams that were played from standard input or a URL; a sweep cannot read them again.
-            if typed is not None and is_url(str(typed)):
-                values[f"typed_{key}"] = data[key]
-            elif typed is not None and str(typed) != "-":
-                # Unlike those of Path, these raise nothing if there is no such user or place.
-                own = Path(os.path.expanduser(typed))
-                places = list(dict.fromkeys([self.checker.folder / own, own]))
-                found = [place for place in places if os.path.isfile(place) or _has_parts(place)]
-                if found:
-                    values.update({key: found[0], f"typed_{key}": typed})
-                else:
-                    self.checker.add((*path, key), f"no such file: {' or '.join(str(place) for place in places)}")
-        if not problem_of(values.get("task")).of_signs:
-            self._refuse_what_needs_classes(values, path)
-        generated = data.get("path") is None and "name" in values and self._is_generated(values["name"], path)
-        self._check_test(values, path, generated)
-        default_order = "permuted" if values.get("path") is None else "file"
-        varies = generated or values.get("balanced") or values.get("noise")
-        if values.get("order", default_order) == "file" and values["repetitions"] > 1 and not varies:
-            default = "" if "order" in values else ", the default for a file of your own"
-            text = f"with order: file{default}, each of the {values['repetitions']} repetitions would be the same"
-            self.checker.add((*path, "order"), f"{text}; use repetitions: 1 or order: permuted")
-        return DatasetSpec(**values) if len(self.checker.problems) == before else None
 
-    def _refuse_what_needs_classes(self, values: Values, path: KeyPath) -> None:
-        task = values["task"]
-        given = [key for key in ("noise", "balanced") if values.get(key)]
-        for key in [*given, *(["positive"] if values.get("positive") is not None else [])]:
-            self.checker.add((*path, key), f"goes with two classes, not with task: {task}; remove it")
-        for key in ("test", "test_path"):
-            if not problem_of(task).of_classes and values.get(key) is not None:
-                self.checker.add((*path, key), "goes with classes, not with task: regression; remove it")
+def _refuse(checker: Checker, values: Values, path: KeyPath, generated: bool) -> None:
+    """Refuse the keys of a dataset that do not go with its task, or with where it comes from."""
+    problem, own = problem_of(values.get("task")), values.get("path") is not None
+    refused: list[tuple[str, str]] = []
+    if not problem.of_signs:
+        keys = [*(key for key in ("noise", "balanced") if values.get(key)), "positive"]
+        refused += [(key, f"goes with two classes, not with task: {problem.name}; remove it") for key in keys]
+    if not problem.of_classes:
+        refused += [(key, "goes with classes, not with task: regression; remove it") for key in ("test", "test_path")]
+    if own or generated:
+        advice = "a file of your own is tested on test_path: FILE" if own else "generated data have none; remove it"
+        refused.append(("test", f"names parts of a card; {advice}"))
+    if not own:
+        refused.append(("test_path", "goes with path, a file of your own; for a card write test: [parts]"))
+        refused += [(key, "goes with path, a file of your own; remove it") for key in ("label_column", "missing")]
+    for key, text in refused:
+        if values.get(key) is not None:
+            checker.add((*path, key), text)
 
-    def _check_test(self, values: Values, path: KeyPath, generated: bool) -> None:
-        own, refused = values.get("path") is not None, {}
-        if own or generated:
-            advice = "a file of your own is tested on test_path: FILE" if own else "generated data have none; remove it"
-            refused["test"] = f"names parts of a card; {advice}"
-        if not own:
-            refused["test_path"] = "goes with path, a file of your own; for a card write test: [parts]"
-            refused |= dict.fromkeys(("label_column", "missing"), "goes with path, a file of your own; remove it")
-        for key, text in refused.items():
-            if values.get(key) is not None:
-                self.checker.add((*path, key), text)
 
-    def _is_generated(self, name: str, path: KeyPath) -> bool:
-        """Return True if a card generates new points in every repetition; a card that does not exist is a problem."""
-        cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
-        if name in cards:
-            return bool(_format(cards[name]) == "generated")
-        text = f"{unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
-        self.checker.add((*path, "name"), text)
-        return False
+def _is_generated(checker: Checker, name: str, path: KeyPath) -> bool:
+    """Return True if a card generates new points in every repetition; a card that does not exist is a problem."""
+    cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
+    if name in cards:
+        return bool(_format(cards[name]) == "generated")
+    text = f"{problems.unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"
+    checker.add((*path, "name"), text)
+    return False
 
 
 @lru_cache(maxsize=64)
@@ -364,7 +327,7 @@ def _format(card: Path) -> Any:
 
 
 @cache
-def _kernel_types(kernel: type[Kernel]) -> dict[str, ValueType]:
+def _kernel_types(kernel: Any) -> dict[str, ValueType]:
     """Return the parameters of a kernel; a gamma that is a rate of distances may be left to the data."""
     auto = {"gamma"} if kernel.of_distance else set()
     return {

@@ -15,28 +15,17 @@ from pydantic import ValidationError
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
 from budgetrun.base.problem import Problem
+from budgetrun.config import schema
 from budgetrun.config.kinds import RunKind
 from budgetrun.config.problems import Checker, Labels, Values, ValueType, nearest, quoted, unknown_key, value_types
 from budgetrun.config.quantities import METRICS, QUANTITIES
-from budgetrun.config.schema import (
-    FIGURE_AXES,
-    AlgorithmSpec,
-    ChooseSpec,
-    FigureSpec,
-    FindingSpec,
-    NumberSpec,
-    Published,
-    ReportSpec,
-    TableSpec,
-    setting_text,
-)
+from budgetrun.config.schema import AlgorithmSpec, Published, ReportSpec
 from budgetrun.config.yaml import KeyPath, read_text
 
 _LIST = ValueType(list[Any] | None, required=False)
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
-# A number in a text.
-IN_BRACES = r"\{(\w+)\}"
+IN_BRACES = r"\{(\w+)\}"  # a number in a text
 
 _OF_TESTS = ("test_error", "last_test_error")
 # The quantities of a table for learners of classes, and for regression learners; the first is the default.
@@ -108,12 +97,12 @@ class ReportReader:
         return given
 
     def _finding(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, value_types(FindingSpec))
+        values = self.checker.values(data, path, value_types(schema.FindingSpec))
         self.checker.labels_of(values, path, dataset=self.datasets, label=self.labels)
         return values
 
     def _figure(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, value_types(FigureSpec))
+        values = self.checker.values(data, path, value_types(schema.FigureSpec))
         algorithms = dict.fromkeys(("lines", "point", "band"), self.labels)
         self.checker.labels_of(values, path, dataset=self.datasets, **algorithms)
         # A wrong x or y is already a problem.
@@ -121,9 +110,9 @@ class ReportReader:
             return values
         x = values.setdefault("x", "seconds" if self.kind else "budget")
         windowed = "windowed_error" if self.problem.of_classes else "windowed_rmse"
-        shown = [y for y in FIGURE_AXES[x] if y in self.quantities or (y == windowed and not self.kind)]
-        y = values.setdefault("y", (shown or FIGURE_AXES[x])[0])
-        allowed = [x for x in FIGURE_AXES if (x == "seconds") == bool(self.kind)]
+        shown = [y for y in schema.FIGURE_AXES[x] if y in self.quantities or (y == windowed and not self.kind)]
+        y = values.setdefault("y", (shown or schema.FIGURE_AXES[x])[0])
+        allowed = [x for x in schema.FIGURE_AXES if (x == "seconds") == bool(self.kind)]
         if x not in allowed:
             self._not_for_these((*path, "x"), x, allowed)
         elif y not in shown:
@@ -159,7 +148,7 @@ class ReportReader:
             self.checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, {**value_types(TableSpec), "choose": _MAPPING})
+        values = self.checker.values(data, path, {**value_types(schema.TableSpec), "choose": _MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
         self.checker.labels_of(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
@@ -201,9 +190,9 @@ class ReportReader:
             self.checker.add((*path, "expected"), text)
         return None if problems else rows
 
-    def _choose(self, data: Values, path: KeyPath) -> ChooseSpec | None:
+    def _choose(self, data: Values, path: KeyPath) -> schema.ChooseSpec | None:
         before = len(self.checker.problems)
-        values = self.checker.values(data, path, value_types(ChooseSpec))
+        values = self.checker.values(data, path, value_types(schema.ChooseSpec))
         if self.kind:
             self.checker.add(path, f"goes with learners, and the algorithms are {self.kind.name}s; remove it")
         by, quantity, expected = (values.get(key) for key in ("by", "quantity", "expected"))
@@ -218,7 +207,7 @@ class ReportReader:
                 self.checker.add((*path, key), "goes with by: printed; remove it")
         if len(self.checker.problems) == before and expected is not None and quantity is not None:
             values["published"] = self._published(expected, quantity, path)
-        return ChooseSpec(**values) if len(self.checker.problems) == before else None
+        return schema.ChooseSpec(**values) if len(self.checker.problems) == before else None
 
     def _check_divisor(self, values: Values, path: KeyPath) -> None:
         """Check that a learner to divide seconds by has one setting and one budget on each dataset."""
@@ -242,7 +231,7 @@ def read_numbers(checker: Checker, given: Values, path: KeyPath) -> Values:
     """Return the good values of each number; a formula may use the numbers before it."""
     numbers: Values = {}
     for name, number in given.items():
-        numbers[name] = checker.values(number, (*path, name), value_types(NumberSpec))
+        numbers[name] = checker.values(number, (*path, name), value_types(schema.NumberSpec))
         if text := numbers[name].get("formula"):
             check_formula(checker, Formula, text, tuple(numbers)[:-1], (*path, name, "formula"))
     return numbers
@@ -326,17 +315,9 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     return tuple(rows), problems
 
 
-def _plain(text: str) -> float | str:
-    """Return the number in a text; the text itself if it is not a number."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _number(cell: str, column: str) -> tuple[float | int | None, str]:
     """Return the number in a cell, None if it is wrong, and a description of good ones."""
-    number = found if isinstance(found := _plain(cell), float) else math.nan
+    number = found if isinstance(found := schema.plain(cell), float) else math.nan
     if column == "budget":
         good, wanted = number >= 1 and number.is_integer(), "an integer >= 1 or empty"
     elif column == "budget_fraction":
@@ -353,7 +334,7 @@ def _setting(cell: str) -> tuple[str | None, str]:
     # A comma separates two values only before a name; a list has commas, too.
     pairs = [tuple(map(str.strip, part.partition("="))) for part in re.split(r",\s*(?=\w+\s*=)", cell)]
     good = all(name.isidentifier() and value for name, _, value in pairs)
-    text = setting_text({name: _plain(value) for name, _, value in pairs}) if good else None
+    text = schema.setting_text({name: schema.plain(value) for name, _, value in pairs}) if good else None
     return text, "like eta=0.1, or eta=0.1, C=2, or empty"
 
 

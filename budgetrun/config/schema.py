@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from budgetrun.kernels import Kernel
 
 
-# A gamma that the data decide on: see `budgetrun.data.streams`.
-AUTO = "auto"
-# The most runs of a config: a plan of so many takes about 1.5 GB.
-MOST_RUNS = 2_000_000
+AUTO = "auto"  # a gamma that the data decide on: see `budgetrun.data.streams`
+MOST_RUNS = 2_000_000  # the most runs of a config: a plan of so many takes about 1.5 GB
 Label = int | float | str
 # A share of a support size; the limit keeps budgets to numbers that can be computed with.
 Fraction = Annotated[Positive, Field(le=1e6)]
 Seeds = Count | Literal["by_repetition"]
+Texts = Annotated[tuple[Text, ...], Field(min_length=1)]
+Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 _AT_THE_END = ("online_error", "test_error", "last_test_error", *METRICS, "rmse")
 # For each horizontal axis of a figure, what it can show; the first is the default.
@@ -58,8 +58,7 @@ class KernelSpec(_Spec):
     """A kernel by name: ``{name: gaussian, gamma: 0.78}``."""
 
     name: str
-    # The arguments of its class, as given: a list is a sweep over its values, and a gamma may be `AUTO`.
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}  # as given: a list is a sweep over its values, and a gamma may be `AUTO`
 
     @cached_property
     def text(self) -> str:
@@ -72,24 +71,20 @@ class KernelSpec(_Spec):
         return {name: value for name, value in self.parameters.items() if isinstance(value, list)}
 
     @property
+    def _values(self) -> dict[str, list[Any]]:
+        return {name: value if isinstance(value, list) else [value] for name, value in self.parameters.items()}
+
+    @property
     def is_auto(self) -> bool:
         """True if the data decide on a value."""
-        return any(AUTO in (value if isinstance(value, list) else [value]) for value in self.parameters.values())
+        return any(AUTO in values for values in self._values.values())
 
     def each(self, median: float | None = None) -> list[tuple[KernelSpec, dict[str, Any]]]:
-        """Return a kernel for each combination of values, with these as typed.
-
-        Parameters:
-        median : float or None
-            The value that `AUTO` stands for; None leaves it.
-        """
-        values = [value if isinstance(value, list) else [value] for value in self.parameters.values()]
+        """Return a kernel for each combination of values, with these as typed; a median takes the place of `AUTO`."""
         found = []
-        for chosen in itertools.product(*values):
-            numbers = (median if value == AUTO and median is not None else value for value in chosen)
-            parameters = dict(zip(self.parameters, numbers, strict=True))
-            typed = dict(zip(self.parameters, chosen, strict=True))
-            found.append((KernelSpec(name=self.name, parameters=parameters), typed))
+        for typed in _combinations(self._values):
+            numbers = {name: median if value == AUTO and median is not None else value for name, value in typed.items()}
+            found.append((KernelSpec(name=self.name, parameters=numbers), typed))
         return found
 
     def build(self) -> Kernel:
@@ -104,31 +99,24 @@ class DatasetSpec(_Spec):
     """A dataset and how its streams are made."""
 
     name: Name  # the name of a card in ``datasets/``, or any name if ``path`` is given
-    # The dataset's name in results, unique in a config; ``name`` by default.
-    label: Name = Field(default="", validate_default=True)
+    label: Name = Field(default="", validate_default=True)  # in results, unique in a config; ``name`` by default
     path: Path | None = None  # a file of the user
     # ``multiclass`` and ``regression`` leave labels unchanged; a config's datasets are all of one of them, or none is.
     task: Literal["binary", "equal_splits", "multiclass", "regression"] = "binary"
-    # The parts of a card to read, in order; None for the card's default.
-    parts: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    parts: Texts | None = None  # the parts of a card to read, in order; None for the card's default
     scale: Literal["none", "unit_norm", "minmax", "standard", "running"] = "none"
-    # By default ``file`` for a file of the user: a stream is not shuffled unless asked.
-    order: Literal["permuted", "file"] = "permuted"
+    order: Literal["permuted", "file"] = "permuted"  # of a file of the user ``file``: it is not shuffled unless asked
     balanced: bool = False  # use a random subset with equally many examples of both classes
-    # The probability with which each label is flipped, independently.
-    noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    # The labels that become +1; None for the larger of two, or for the card's default.
-    positive: Label | tuple[Label, ...] | None = None
+    noise: Annotated[float, Field(ge=0, le=0.5)] = 0.0  # the probability that a label is flipped, independently
+    positive: Label | tuple[Label, ...] | None = None  # become +1; None for the larger of two, or the card's default
     n_examples: Count | None = None  # the most examples to use: the first ones after balancing and permuting
     options: dict[str, Any] = {}  # arguments of a generated dataset
     repetitions: Count | None = None  # None for the config's value, which `load` fills in
     kernel: KernelSpec | None = None  # None for the config's kernel, which `load` fills in
-    # The parts of a card on which hypotheses are tested after the last round.
-    test: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    test: Texts | None = None  # the parts of a card on which hypotheses are tested after the last round
     test_path: Path | None = None  # a test file of the user, to go with ``path``
     optional: bool = False  # skip the runs of this dataset, without an error, if its files are missing
-    # The column of the labels in a file of the user: ``first``, ``last``, a name, or a number from 1.
-    label_column: Text | int = "first"
+    label_column: Text | int = "first"  # in a file of the user: ``first``, ``last``, a name, or a number from 1
     # For missing values in a file of the user: an error, leave the row out, read 0, or fill them.
     missing: Literal["refuse", "skip", "zero", "fill"] = "refuse"
     # ``path`` and ``test_path`` as typed in the config, possibly relative to the config's folder.
@@ -180,10 +168,9 @@ class RunSpec:
     name: str
     variant: str | None
     parameters: dict[str, Any]  # the arguments of its class, defaults included, except ``budget`` and ``seed``
-    budget: int | None  # B, at least 1; None for a learner without a budget, or while the budget is a fraction
-    # B as a fraction, above 0, of the final support size of another learner's run.
-    budget_fraction: float | None
-    seed: int  # the learner's own seed; 0 for a learner that draws nothing
+    budget: int | None = None  # B, at least 1; None for a learner without a budget, or while the budget is a fraction
+    budget_fraction: float | None = None  # B as a fraction, above 0, of the final support size of another learner's run
+    seed: int = 0  # the learner's own seed; 0 for a learner that draws nothing
     budget_of: str | None = None  # the label of that other learner
     # The run of that learner: its swept values, ``budget`` included; empty if it has only one.
     budget_setting: dict[str, Any] = field(default_factory=dict)
@@ -200,10 +187,7 @@ class RunSpec:
     kernel: KernelSpec | None = None  # with one value of each parameter; None before the dataset is known
 
     def build(self, algorithm: Any) -> Any:
-        """Return the algorithm itself, given its class.
-
-        Raises ValueError: the class does not take these parameters together.
-        """
+        """Return the algorithm itself, given its class; a ValueError says which parameters do not go together."""
         budget = {} if self.budget is None else {"budget": self.budget}
         seed = {"seed": self.seed} if algorithm.draws else {}
         return algorithm(**self.parameters, **budget, **seed)
@@ -229,6 +213,11 @@ class AlgorithmSpec(_Spec):
         if isinstance(data, dict) and "solver" in data:
             return {"kind": "solver" if data["solver"] else "", **{k: v for k, v in data.items() if k != "solver"}}
         return data
+
+    @property
+    def n_seeds(self) -> int:
+        """The number of seeds on each stream."""
+        return 1 if self.seeds == "by_repetition" else self.seeds
 
     @property
     def budget_of(self) -> str | None:
@@ -264,19 +253,13 @@ class AlgorithmSpec(_Spec):
     def expand(self, source: AlgorithmSpec | None = None) -> Iterator[RunSpec]:
         """Yield every combination of values: parameters vary slowest, then the budget, then seeds.
 
-        With seeds by repetition, only the first repetition's is yielded.
-
-        Parameters:
-        source : AlgorithmSpec or None
-            The algorithm that the budget is a fraction of: each of its settings gives its own budgets.
+        With seeds by repetition, only the first repetition's is yielded. If the budget is a fraction of another
+        algorithm, the ``source``, each of its settings gives its own budgets.
         """
-        values = self._values
-        n_seeds = 1 if self.seeds == "by_repetition" else self.seeds
         budgets = self._budgets(source)
-        for chosen in itertools.product(*values.values()):
-            parameters = dict(zip(values, chosen, strict=True))
+        for parameters in _combinations(self._values):
             swept = {name: parameters[name] for name in self.swept}
-            for budget, seed in itertools.product(budgets, range(n_seeds)):
+            for budget, seed in itertools.product(budgets, range(self.n_seeds)):
                 setting = swept.copy()
                 for name, value in budget.get("budget_setting", {}).items():
                     setting[f"{budget['budget_of']}.{name}" if name in swept else name] = value
@@ -285,13 +268,10 @@ class AlgorithmSpec(_Spec):
 
     def count(self, source: AlgorithmSpec | None = None) -> int:
         """Return how many runs `expand` yields, without making them."""
-        n_runs = math.prod(map(len, self._values.values()))
-        n_runs *= 1 if self.seeds == "by_repetition" else self.seeds
+        n_runs = self.n_seeds * math.prod(map(len, self._values.values()))
         if isinstance(self.budget, FractionBudget):
             return n_runs * len(self.budget.fractions) * (source.with_one_seed().count() if source else 1)
-        if isinstance(self.budget, MemoryBudget):
-            return n_runs * len(self.budget.learner_memory)
-        return n_runs * len(cast("tuple[int | None, ...] | None", self.budget) or (None,))
+        return n_runs * len(self._budgets(None))
 
     def with_one_seed(self) -> AlgorithmSpec:
         """Return the algorithm with a single seed, for what does not depend on seeds."""
@@ -300,15 +280,14 @@ class AlgorithmSpec(_Spec):
     def _budgets(self, source: AlgorithmSpec | None) -> list[dict[str, Any]]:
         """Return the attributes of a run that concern its budget, for each budget."""
         if isinstance(self.budget, MemoryBudget):
-            none: dict[str, Any] = {"budget": None, "budget_fraction": None}
-            return [none | {"learner_memory": size} for size in self.budget.learner_memory]
+            return [{"learner_memory": size} for size in self.budget.learner_memory]
         if not isinstance(self.budget, FractionBudget):
             sizes = cast("tuple[int | None, ...] | None", self.budget) or (None,)
-            return [{"budget": size, "budget_fraction": None} for size in sizes]
+            return [{"budget": size} for size in sizes]
         settings = [source.source_setting(run) for run in source.with_one_seed().expand()] if source else [{}]
         distinct = {json.dumps(setting): setting for setting in settings}
         return [
-            {"budget": None, "budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
+            {"budget_fraction": fraction, "budget_of": self.budget.of, "budget_setting": setting}
             for setting, fraction in itertools.product(distinct.values(), self.budget.fractions)
         ]
 
@@ -323,7 +302,7 @@ class SelectSpec(_Spec):
     """A rule of `budgetrun.play.selection` that follows candidates: every run of some algorithms on a stream."""
 
     rule: str  # its name
-    of: Annotated[tuple[str, ...], Field(min_length=1)]  # the labels of the algorithms
+    of: Names  # labels of the algorithms
     label: Name  # unique among those of the algorithms; by default ``rule(labels)``
     parameters: dict[str, Any] = {}  # the arguments of its class
 
@@ -335,8 +314,7 @@ class Published:
     dataset: str
     label: str
     value: float  # errors are in percent
-    # At least 1; None if the number is for every budget, or for a ``budget_fraction``.
-    budget: int | None = None
+    budget: int | None = None  # at least 1; None if the number is for every budget, or for a ``budget_fraction``
     budget_fraction: float | None = None
     setting: str | None = None  # as `setting_text` writes it; None if the number is for every setting
     sd: float | None = None  # the published standard deviation
@@ -350,8 +328,7 @@ class ChooseSpec(_Spec):
     # ``printed``: the mean of ``quantity`` that is nearest to its published value.
     by: Literal["online_error", "prefix", "printed", "rmse"]
     quantity: Literal["margin_updates", "support_size"] | None = None  # only with ``printed``
-    # Only with ``printed``: the file of the published values of ``quantity``, as typed.
-    expected: Text | None = None
+    expected: Text | None = None  # only with ``printed``: the file of the published values of ``quantity``, as typed
     published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
 
 
@@ -361,11 +338,9 @@ class TableSpec(_Spec):
     name: FileName
     caption: Text | None = None
     expected: Text | None = None  # the file of the published numbers, as typed: relative to the config's folder
-    # Labels of algorithms and of datasets, in order; None for all.
-    columns: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    rows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    # Errors are shown in percent; ``gap`` is the gap to the best known optimum.
-    quantity: QuantityName = "online_error"
+    columns: Names | None = None  # labels of algorithms, in order; None for all
+    rows: Names | None = None  # labels of datasets, in order; None for all
+    quantity: QuantityName = "online_error"  # errors in percent; ``gap`` is the gap to the best known optimum
     choose: ChooseSpec | None = None  # the choice among settings; None shows all of them
     # A label. The table also shows each ratio of our value to the published one, divided by the same ratio of this
     # algorithm. With ``seconds_ratio``, seconds (ours and published) are divided by the seconds of this algorithm.
@@ -373,8 +348,7 @@ class TableSpec(_Spec):
     # Cells that differ from the published value by more than this fraction are listed; None if only ``tolerance_sd``
     # matters. By default 0.05, or None if ``tolerance_sd`` is given.
     tolerance: Positive | None = 0.05
-    # The same in published standard deviations, for numbers published with one.
-    tolerance_sd: Positive | None = None
+    tolerance_sd: Positive | None = None  # the same in published standard deviations, for numbers published with one
     aliases: dict[str, str] = {}  # label or dataset -> the label or dataset in ``expected`` to compare it with
     as_written: tuple[Text, ...] = ()  # those among them that follow the paper's text, where the others do not
     published: tuple[Published, ...] = Field(default=(), exclude=True)  # the content of ``expected``
@@ -391,11 +365,10 @@ class FigureSpec(_Spec):
     name: FileName
     title: Text | None = None
     dataset: str
-    lines: Annotated[tuple[str, ...], Field(min_length=1)]  # labels of algorithms, one line each
+    lines: Names  # labels of algorithms, one line each
     point: str | None = None  # the algorithm shown as a single point
     band: tuple[str, ...] = ()  # algorithms whose range over seeds is shaded
-    # With ``x: rounds``, the only budget shown of algorithms that have several; None for all.
-    budget: Count | None = None
+    budget: Count | None = None  # with ``x: rounds``, the only one shown of algorithms with several; None for all
     x: FigureX = "budget"  # ``seconds`` is for kinds of runs without rounds
     y: FigureY = "online_error"
     log_x: bool | None = None  # a logarithmic horizontal axis; None if the figure decides
@@ -418,12 +391,9 @@ class NumberSpec(_Spec):
     budget: int | None = None
     budget_fraction: float | None = None
     setting: Text | None = None
-    # A table of the results folder that chooses a setting, or FOLDER/TABLE for one of another folder.
-    chosen_in: Text | None = None
-    # A quantity of tables, another column of runs.csv, or a value in one of its JSON columns: ``facts.damage``.
-    quantity: Text = "online_error"
-    # The label whose seconds those of ``quantity: seconds_ratio`` are divided by.
-    relative_to: Text | None = None
+    chosen_in: Text | None = None  # the table that chooses a setting, or FOLDER/TABLE for one of another folder
+    quantity: Text = "online_error"  # of tables, or a column of runs.csv, or a value in a JSON column: ``facts.damage``
+    relative_to: Text | None = None  # the label whose seconds those of ``quantity: seconds_ratio`` are divided by
     statistic: Literal[
         "mean", "sd", "minimum", "maximum", "n_streams", "held", "violated", "void", "below_t", "bound",
         "largest_ratio", "smallest_ratio", "tolerance",
@@ -433,8 +403,7 @@ class NumberSpec(_Spec):
     # The share of pairs, on the same stream with the same full budget, in which a run of ``label`` errs less than a
     # run of this label.
     errs_less_than: Text | None = None
-    # The two-sided p of the paired t-test over the streams between ``label`` and this label.
-    paired_with: Text | None = None
+    paired_with: Text | None = None  # two-sided p of the paired t-test over the streams between ``label`` and this one
     formula: Text | None = None  # in the names of the numbers before it
     # A file in the folder with the results, and the column of the one row with the values ``where``.
     csv: Text | None = None
@@ -468,8 +437,7 @@ class ReportSpec(_Spec):
     figures: tuple[FigureSpec, ...] = ()
     choices: tuple[Text, ...] = ()
     findings: tuple[FindingSpec, ...] = ()
-    # Numbers that choices and findings name in braces; pages show them as computed from the results.
-    numbers: dict[str, NumberSpec] = {}
+    numbers: dict[str, NumberSpec] = {}  # which choices and findings name in braces; computed from the results
     # Label of an algorithm or of a dataset -> what pages, figures and tables for people call it; a label without a
     # title is shown as it is. `load` fills in the titles of algorithms that have their default label.
     titles: dict[str, Name] = {}
@@ -559,11 +527,7 @@ class Config(_Spec):
     def expand(self, dataset: str | None = None, median: float | None = None) -> Iterator[RunSpec]:
         """Yield all runs on one stream, in the order of the config: kernels vary slowest.
 
-        Parameters:
-        dataset : str or None
-            The label of a dataset; None for the first one.
-        median : float or None
-            The gamma that `AUTO` stands for on this dataset, if it is known.
+        The dataset, the first by default, is given by its label; `AUTO` stands for the median, if it is known.
         """
         label = self.datasets[0].label if dataset is None else dataset
         by_label, kernels = self.on(label), self.kernel_on(label)
@@ -609,10 +573,7 @@ class Config(_Spec):
         return cls.model_validate_json(json.dumps(data))
 
     def apply_profile(self, name: str) -> Config:
-        """Return the config with the caps of one of its profiles.
-
-        Raises InputError: the config has no such profile.
-        """
+        """Return the config with the caps of one of its profiles; an InputError says that it has no such profile."""
         if name == "full":
             return self
         if name not in self.profiles:
@@ -632,6 +593,12 @@ class Config(_Spec):
         return capped(self, "repetitions").model_copy(update=own)  # type: ignore[no-any-return]
 
 
+def _combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield each combination of some values by name; the last one varies fastest."""
+    for chosen in itertools.product(*values.values()):
+        yield dict(zip(values, chosen, strict=True))
+
+
 def setting_text(parameters: dict[str, Any]) -> str:
     """Return parameters and their values as tables and figures show them, e.g. ``eta=0.1, C=2``."""
     return ", ".join(f"{name}={value_text(value)}" for name, value in parameters.items())
@@ -649,3 +616,11 @@ def value_text(value: Any) -> str:
         case list() | tuple():
             return f"[{', '.join(map(value_text, value))}]"
     return str(value)
+
+
+def plain(text: str) -> float | str:
+    """Return the number in a text; the text itself if it is not a number."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

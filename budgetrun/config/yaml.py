@@ -4,18 +4,19 @@ import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from budgetrun.base.errors import CONTROL, InputError, printable
+from budgetrun.base.errors import CONTROL, InputError, clipped, printable
 
 KeyPath = tuple[Any, ...]
 
 _TAG = "tag:yaml.org,2002:"
-_LONGEST = 60
 _LONGEST_SENTENCE = 1000
+shortened = partial(clipped, most=60)  # the beginning of a long text, for a message
 # The most of a file: bytes, which also limit the characters of its keys and values; keys and values, with those of an
 # alias counted each time that it is used; and levels of nesting.
 MOST_BYTES = 1_000_000
@@ -45,8 +46,7 @@ class Mistake(NamedTuple):
 class Document:
     """The content of a YAML text."""
 
-    # Plain data; None if the text is not YAML. If a key is given twice, its first value counts.
-    data: Any
+    data: Any  # plain data; None if the text is not YAML. If a key is given twice, its first value counts.
     # The line (from 1) of each value by its path, e.g. ``("algorithms", 1, "budget")``: the line of its key, or the
     # line where an item of a list begins.
     lines: dict[KeyPath, int]
@@ -66,16 +66,8 @@ def dotted(path: KeyPath) -> str:
     return "".join(keys).removeprefix(".")
 
 
-def shortened(text: str) -> str:
-    """Return a text for a message: its beginning, if it is long."""
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
 def read_text(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises InputError: it is not a file, larger than `MOST_BYTES`, not UTF-8 text, or cannot be read.
-    """
+    """Return the text of a file; an InputError says that it is none, too large, not UTF-8, or cannot be read."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -98,10 +90,7 @@ def read_text(path: Path) -> str:
 
 
 def load(path: Path) -> Any:
-    """Return the data of a YAML file.
-
-    Raises InputError: the file cannot be read, or is not strict YAML: one line per problem.
-    """
+    """Return the data of a YAML file; an InputError has one line per problem."""
     document = parse(read_text(path))
     if document.problems:
         raise InputError("\n".join(f"{path}:{problem}" for problem in document.problems))
@@ -144,10 +133,6 @@ def _integer(text: str) -> int:
     return value
 
 
-def _float(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-
 # YAML 1.2's core schema, as PyYAML has that of 1.1: the pattern of each type, its first characters, its conversion.
 _SCALARS: dict[str, tuple[str, list[str], Callable[[str], Any]]] = {
     "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""], lambda text: None),
@@ -156,7 +141,7 @@ _SCALARS: dict[str, tuple[str, list[str], Callable[[str], Any]]] = {
     "float": (
         r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
         [*"-+.0123456789"],
-        _float,
+        lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
     ),
 }
 _CONVERT: dict[str, Callable[[str], Any]] = {_TAG + name: row[2] for name, row in _SCALARS.items()}
@@ -168,7 +153,6 @@ class _Loader(yaml.SafeLoader):
     _values = _levels = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node, unless there are too many already, or too many around it."""
         self._values += 1
         self._levels += 1
         if self._values > MOST_VALUES or self._levels > MOST_LEVELS:

@@ -14,15 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from budgetrun.base.errors import InputError
 from budgetrun.base.files import own_folder
 from budgetrun.config import yaml
+from budgetrun.config.schema import Label
 from budgetrun.data.formats import LabelColumn, all_formats, revision
 
-Label = int | float | str
 # Below a data folder, never beside it.
 FilePath = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_][A-Za-z0-9._-]*)*$", max_length=200)
 ]
-# A constant times 0 and 1, or times small whole numbers, or any others.
-Values = Literal["bits", "integers", "floats"]
+Values = Literal["bits", "integers", "floats"]  # a constant times 0 and 1, or times small whole numbers, or any others
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

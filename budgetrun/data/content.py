@@ -121,10 +121,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 @lru_cache(maxsize=256)
 def hashed(stamp: Stamp) -> tuple[str, int]:
-    """Return the sha256, in hexadecimal, and the size in bytes of a file's decompressed content.
-
-    They are remembered while the file is unchanged.
-    """
+    """Return the sha256 and the size in bytes of a file's decompressed content, remembered while it is unchanged."""
     content = read_content(stamp.path)
     return hashlib.sha256(content).hexdigest(), len(content)
 
@@ -134,9 +131,14 @@ def shown_path(path: Path) -> str:
     return printable(str(path)).replace("\n", "\\n")
 
 
+def reason(error: Exception) -> str:
+    """Return the text of a library's error on one line, the beginning of a long one."""
+    return " ".join(str(error).split())[:200]
+
+
 def _unreadable(path: Path, error: Exception) -> InputError:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return InputError(f"{shown_path(path)}: cannot be read: {reason}")
+    told = error.strerror if isinstance(error, OSError) else str(error)
+    return InputError(f"{shown_path(path)}: cannot be read: {told}")
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -153,32 +155,24 @@ def _opened(path: Path) -> BinaryIO:
 
 def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
     """Yield the content of all streams of a compressed file, which must reach to its last byte."""
-    n_streams, padding = 0, 0
-    decoder: Any = None
+    n_streams, padding, rest = 0, 0, b""
     try:
-        rest, at_end = b"", False
-        while not at_end or decoder is not None:
-            if not rest and (decoder is None or getattr(decoder, "needs_input", True)):
-                rest = file.read(_READ_BYTES)
-                at_end = not rest
-            if decoder is None:
-                if n_streams:
-                    found = rest.lstrip(b"\0") if suffix in _PADDING else rest
-                    padding += len(rest) - len(found)
-                    rest = found
+        while rest := rest or file.read(_READ_BYTES):
+            if n_streams and suffix in _PADDING:
+                found = rest.lstrip(b"\0")
+                padding, rest = padding + len(rest) - len(found), found
                 if not rest:
                     continue
-                if padding % _PADDING.get(suffix, 1):
-                    break
-                decoder, padding = DECOMPRESS[suffix](), 0
-            elif at_end and getattr(decoder, "needs_input", True):
-                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
-            piece = decoder.decompress(rest, PIECE_BYTES)
-            rest = getattr(decoder, "unconsumed_tail", b"")
-            if decoder.eof:
-                rest, decoder = decoder.unused_data, None
-                n_streams += 1
-            yield piece
+            if padding % _PADDING.get(suffix, 1):
+                break
+            decoder, padding = DECOMPRESS[suffix](), 0
+            while not decoder.eof:
+                if not rest and getattr(decoder, "needs_input", True) and not (rest := file.read(_READ_BYTES)):
+                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+                yield decoder.decompress(rest, PIECE_BYTES)
+                rest = getattr(decoder, "unconsumed_tail", b"")
+            rest = decoder.unused_data
+            n_streams += 1
         if padding % _PADDING.get(suffix, 1):
             raise ValueError(f"{padding} zero bytes follow a stream, where only multiples of 4 may")
     except _BROKEN as error:
@@ -201,19 +195,16 @@ def _member(file: BinaryIO, path: Path) -> Iterator[bytes]:
             with archive.open(names[0]) as member:
                 yield from iter(lambda: member.read(PIECE_BYTES), b"")
     except (*_BROKEN, BadZipFile, RuntimeError, NotImplementedError) as error:
-        told = printable(" ".join(str(error).split())[:200])
+        told = reason(error)
         raise InputError(f"{shown_path(path)}: cannot be unpacked ({told}); unpack it, and give that file") from error
 
 
 class Origin:
-    """Bytes with a name for messages; ``sha256``, of all decompressed bytes, is known once they were read to the end.
+    """Bytes from anywhere."""
 
-    ``again`` tells whether they can be read more than once.
-    """
-
-    name: str
-    again = True
-    sha256: str | None = None
+    name: str  # in messages
+    again = True  # they can be read more than once
+    sha256: str | None = None  # of all decompressed bytes, once they were read to the end
 
     def head(self, n_bytes: int) -> bytes:
         """Return the first bytes, which `pieces` yields again; at least one."""
@@ -244,15 +235,8 @@ class Held(Origin):
     def __init__(self, content: bytes, name: str) -> None:
         self.content, self.name = content, name
 
-    def pieces(self) -> Iterator[bytes]:
-        self.sha256 = self.sha256 or hashlib.sha256(self.content).hexdigest()
-        return self._read()
-
     def head(self, n_bytes: int) -> bytes:
         return self.content[:n_bytes]
-
-    def file(self) -> Any:
-        return io.BytesIO(self.content)
 
     def _read(self) -> Iterator[bytes]:
         for start in range(0, len(self.content), PIECE_BYTES):
@@ -263,7 +247,7 @@ class File(Origin):
     """A regular file, which may be compressed (.gz, .bz2, .xz)."""
 
     def __init__(self, path: Path, name: str | None = None) -> None:
-        self.path, self.name = path, name or shown_path(path)
+        self.path, self.name, self.files = path, name or shown_path(path), [self]
         self.stamp = Stamp.of(path)
 
     def unchanged(self) -> None:
@@ -341,17 +325,13 @@ class _Sequential(io.RawIOBase):
     """The bytes of a pipe as a file that is read from its beginning to its end."""
 
     def __init__(self, pipe: Pipe) -> None:
-        self._pieces, self._rest = pipe.pieces(), b""
+        self._pieces, self._rest = filter(None, pipe.pieces()), b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._rest = piece
+        self._rest = self._rest or next(self._pieces, b"")
         n = min(len(buffer), len(self._rest))
         buffer[:n], self._rest = self._rest[:n], self._rest[n:]
         return n
@@ -413,8 +393,8 @@ def line_blocks(
     last row that is complete, 0 if there is none.
     """
     held: list[bytes] = []
-    block_bytes = max(BLOCK_BYTES, _COLUMN_BYTES * n_columns)
-    n_bytes, needed, number, started = 0, block_bytes, 1, False
+    needed = block_bytes = max(BLOCK_BYTES, _COLUMN_BYTES * n_columns)
+    n_bytes, number, started = 0, 1, False
     for piece in origin.pieces():
         held.append(piece)
         n_bytes += len(piece)
@@ -431,9 +411,8 @@ def line_blocks(
         elif not piece:
             yield None
         elif n_bytes >= 32 * block_bytes:
-            raise InputError(
-                f"{origin.name}:{number}: a row of more than {n_bytes >> 20} MB; is a quotation mark not closed?"
-            )
+            told = f"a row of more than {n_bytes >> 20} MB; is a quotation mark not closed?"
+            raise InputError(f"{origin.name}:{number}: {told}")
         held = [text[end:]]
         n_bytes = len(held[0])
         needed = max(block_bytes, 2 * n_bytes)

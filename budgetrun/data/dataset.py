@@ -15,10 +15,9 @@ from scipy.sparse import csr_array
 from budgetrun.base.errors import InputError, listed
 from budgetrun.base.files import is_url
 from budgetrun.base.problem import problem_of
-from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import files, formats
-from budgetrun.data.cards import Card, Label, Values, card, combined_sha256
-from budgetrun.data.cards import card as card_named
+from budgetrun.config.schema import DatasetSpec, Label
+from budgetrun.data import cards, files, formats
+from budgetrun.data.cards import Card, Values, combined_sha256
 from budgetrun.data.content import Held, Origin, Stamp, hashed, read_content, shown_path
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
@@ -76,13 +75,9 @@ class Dataset(Facts):
         """Return a dataset from examples and labels as read from files with ``n_bytes`` of content."""
         found, codes, sizes = np.unique(examples.y, return_inverse=True, return_counts=True)
         classes = [int(v) if isinstance(v, float) and v.is_integer() else v for v in found.tolist()]
-        X = examples.X
-        values: Values = "floats"
-        reading = n_bytes + examples.reading_bytes
-        if not isinstance(X, IntegerRows):
-            X = as_whole(X)
-            reading += 0 if X is examples.X else matrix_bytes(examples.X)
+        X = examples.X if isinstance(examples.X, IntegerRows) else as_whole(examples.X)
         of_X = stored(X)
+        values: Values = "floats"
         if isinstance(X, IntegerRows):
             whole = of_X if isinstance(of_X, np.ndarray) else of_X.data
             values = "bits" if whole.min(initial=0) >= 0 and whole.max(initial=0) <= 1 else "integers"
@@ -96,7 +91,7 @@ class Dataset(Facts):
             sha256=combined_sha256(files.values()) if files else sha256,
             reader=reader,
             open_ended=examples.open_ended,
-            content_bytes=reading,
+            content_bytes=n_bytes + examples.reading_bytes + (0 if X is examples.X else matrix_bytes(examples.X)),
             values=values,
             first_index=examples.first_index,
             **known,
@@ -143,23 +138,19 @@ class Own:
 
 
 def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, like: Path | None = None) -> Dataset:
-    """Return a user's own file in any format of `budgetrun.data.tables`.
-
-    A test file has the columns and categories of ``like``, the file of its stream.
-    """
+    """Return a user's own file; a test file has the columns and categories of ``like``, the file of its stream."""
     if str(path) == "-":
         raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
     if is_url(str(path)):
         raise InputError(f"{where}: {key}: URLs are read by budgetrun run; download the file, and give its path")
     if not is_table(path):
-        raise InputError(
-            f"{where}: {key}: no file {shown_path(path)}; give a path from the config's folder, or an absolute one"
-        )
+        advice = "give a path from the config's folder, or an absolute one"
+        raise InputError(f"{where}: {key}: no file {shown_path(path)}; {advice}")
     return _load_own(stamp_of(path), own or Own(), None if like is None else stamp_of(like))
 
 
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
-    card = card_named(name)
+    card = cards.card(name)
     where = " and ".join(shown_path(stamp.path) for stamp in stamps)
     contents: list[Content] = []
     sha256s: dict[str, str] = {}
@@ -216,10 +207,8 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    known: dict[str, Any] = {
-        "notes": table.notes(),
-        "encoding": {"columns": to_json(table.columns), "classes": None, **table.means},
-    }
+    learned = {"columns": to_json(table.columns), "classes": None, **table.means}
+    known: dict[str, Any] = {"notes": table.notes(), "encoding": learned}
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 
 
@@ -242,18 +231,16 @@ class Source:
 
     def load(self, data_dir: Path | None, rng: np.random.Generator | None = None, download: bool = True) -> Dataset:
         """Return the examples, in file order; ``rng`` draws generated ones."""
-        if self.card is None:
+        if (card := self.card) is None:
             return load_own(self.path, self.where, self.key, self.own, self.like)
-        if self.card.format == "generated":
-            assert rng is not None
-            examples = Examples(*GENERATORS[self.card.name].draw(rng, **self.options))
-            return Dataset.of(examples, {}, self.card.reader, sha256=self._sha256_of_generated())
-        return load_card(self.card, self.parts, data_dir, download)
+        if card.format == "generated":
+            examples = Examples(*GENERATORS[card.name].draw(rng, **self.options))
+            return Dataset.of(examples, {}, card.reader, sha256=self._sha256_of_generated(card))
+        return load_card(card, self.parts, data_dir, download)
 
-    def _sha256_of_generated(self) -> str:
-        assert self.card is not None
+    def _sha256_of_generated(self, card: Card) -> str:
         options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
-        return hashlib.sha256(f"{self.card.name} version={self.card.version} {options}".encode()).hexdigest()
+        return hashlib.sha256(f"{card.name} version={card.version} {options}".encode()).hexdigest()
 
     def facts(self, data_dir: Path | None, download: bool, verify: bool) -> Facts:
         """Return the facts about the examples.
@@ -277,7 +264,7 @@ class Source:
             n_features=known.n_features,
             nnz=sum(known.nnz[part] for part in parts) if known.nnz else None,
             files=hashes,
-            sha256=self._sha256_of_generated() if generated else combined_sha256(hashes.values()),
+            sha256=self._sha256_of_generated(known) if generated else combined_sha256(hashes.values()),
             reader=known.reader,
             notes=known.notes,
             content_bytes=sum(hashed(Stamp.of(path))[1] for path in paths),
@@ -287,7 +274,7 @@ class Source:
 
 def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     """Return where the stream of a spec and its test set, if any, come from; refuse keys that do not go together."""
-    known = card(spec.name) if spec.path is None else None
+    known = cards.card(spec.name) if spec.path is None else None
     where = f"dataset '{spec.label}'"
     is_generated = known is not None and known.format == "generated"
     # The reader of configs refuses the others.
@@ -301,11 +288,11 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
         raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
     if known is None:
         assert spec.path is not None
-        own, test_path = Own(spec.label_column, spec.missing), spec.test_path
-        test = None
-        if test_path is not None:
-            test = Source(where, path=test_path, key="test_path", own=own, like=spec.path)
-        return Source(where, path=spec.path, own=own), test
+        own = Own(spec.label_column, spec.missing)
+        stream, test = Source(where, path=spec.path, own=own), None
+        if spec.test_path is not None:
+            test = Source(where, path=spec.test_path, key="test_path", own=own, like=spec.path)
+        return stream, test
     if is_generated:
         return Source(where, known, options=completed(known, spec.options, where)), None
     stream = Source(where, known, known.chosen_parts(spec.parts))
@@ -323,9 +310,8 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
 def check_test(where: str, stream: Facts, test: Facts) -> None:
     """Raise an InputError if a test set is the stream's own data, or has other features or unknown labels."""
     if stream.sha256 == test.sha256:
-        raise InputError(
-            f"{where}: test_path: the same data as the stream's; a test set has examples that are not learned"
-        )
+        told = "the same data as the stream's; a test set has examples that are not learned"
+        raise InputError(f"{where}: test_path: {told}")
     n, d = test.n_features, stream.n_features
     if n > d or (n < d and not test.open_ended):
         raise InputError(
@@ -357,10 +343,8 @@ def _like(X: Rows, other: Rows) -> Rows:
 
     def copied(found: Matrix) -> Matrix:
         if isinstance(stored(other), np.ndarray):
-            found = found if isinstance(found, np.ndarray) else found.toarray()
-            return np.pad(found, ((0, 0), (0, other.shape[1] - found.shape[1])))
-        from scipy.sparse import csr_array
-
+            dense = found if isinstance(found, np.ndarray) else found.toarray()
+            return np.pad(dense, ((0, 0), (0, other.shape[1] - dense.shape[1])))
         sparse = csr_array(found, copy=True)
         sparse.resize((sparse.shape[0], other.shape[1]))
         return canonical(sparse)

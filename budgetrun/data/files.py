@@ -21,8 +21,7 @@ _MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
 
 def cache_folder() -> Path:
     """Return the folder for downloads: ``datasets/cache`` in a checkout, otherwise the platform's cache folder."""
-    top = checkout()
-    if top is not None:
+    if top := checkout():
         return top / "datasets" / "cache"
     import pooch
 
@@ -47,12 +46,13 @@ def find(file: CardFile, data_dir: Path | None = None) -> Path | None:
     In each folder, the name is tried with and without its subfolder: first as in the card, then plain and with the
     suffixes .gz, .bz2 and .xz. The first file found is used, even if its checksum turns out to be wrong.
     """
-    for folder in search_folders(data_dir):
-        for tried in (file.file, Path(file.file).name):
-            for candidate in (tried, bare_name(tried), *(bare_name(tried) + suffix for suffix in DECOMPRESS)):
-                if is_file(folder / candidate):
-                    return folder / candidate
-    return None
+    names = [
+        name
+        for tried in (file.file, Path(file.file).name)
+        for name in (tried, *(bare_name(tried) + suffix for suffix in ("", *DECOMPRESS)))
+    ]
+    places = (folder / name for folder in search_folders(data_dir) for name in names)
+    return next(filter(is_file, places), None)
 
 
 def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
@@ -67,23 +67,13 @@ def check_sha256(card: Card, file: CardFile, path: Path, found: str) -> None:
 def fetch(
     card: Card, data_dir: Path | None = None, parts: Sequence[str] | None = None, download: bool = True
 ) -> list[Path]:
-    """Return the files of a dataset, verified; missing files are downloaded into the cache folder.
+    """Return the files of some parts of a dataset (None for all), verified.
 
-    A file whose checksum the card does not know is used unverified, and never downloaded.
-
-    Parameters
-    ----------
-    card : Card
-    data_dir : Path or None
-        The folder in which files are looked for first; nothing is ever written there.
-    parts : sequence of str or None
-        The names of the parts; None for all of the card.
-    download : bool
-        Download missing files.
+    They are looked for in ``data_dir`` first, where nothing is ever written. With ``download``, missing ones are
+    downloaded into the cache folder, except those without a known checksum, which are used unverified.
 
     Raises InputError: the content of a file is not what the card says.
-    Raises DataMissingError: files are neither on this machine nor can they be downloaded; the message names each and
-    where to put it.
+    Raises DataMissingError: files are missing; the message names each and where to put it.
     """
     chosen = card.chosen_parts(list(card.files) if parts is None else parts) if card.files else ()
     paths = locate(card, chosen, data_dir, download)
@@ -109,15 +99,14 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
                 failures.append(outcome)
     absent = [file for file, path in zip(files, paths, strict=True) if path is None]
     if absent:
-        are = "is" if len(absent) == 1 else "are"
+        count = f"{len(absent)} of {counted(len(files), 'file')} {'is' if len(absent) == 1 else 'are'}"
         reasons = "; ".join(dict.fromkeys(failure.text for failure in failures)) or "nothing was downloaded"
         places = ""
         for file in absent:
             by_hand = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
             places += f"\n  put {file.file}{by_hand} at {cache_folder() / file.file}"
-        count = f"{len(absent)} of {counted(len(files), 'file')}"
         raise DataMissingError(
-            f"dataset '{card.name}': {count} {are} missing, and {reasons}{places}\n"
+            f"dataset '{card.name}': {count} missing, and {reasons}{places}\n"
             f"  or name a folder that has them with --data or ${ENVIRONMENT}"
         )
     return [path for path in paths if path is not None]
@@ -126,8 +115,7 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
 def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Path | None, str]]:
     """Return each file of a card with its path and its state. Nothing is downloaded.
 
-    The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or, for a file whose checksum the card does
-    not know, ``unverified``.
+    The state is ``ok``, ``missing``, ``wrong checksum``, ``unreadable``, or without a known checksum ``unverified``.
     """
     found: list[tuple[CardFile, Path | None, str]] = []
     for file in card.files_of(tuple(card.files)):
@@ -151,10 +139,7 @@ class _Failure:
 
 
 def _download(card: Card, file: CardFile) -> Path | _Failure:
-    """Return the path of a file downloaded from the first of its addresses that has it.
-
-    The file appears under its name complete and verified, or not at all.
-    """
+    """Return the path of a file from the first of its addresses that has it: complete and verified, or not at all."""
     import requests
 
     failure = _Failure(f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made")
@@ -167,16 +152,15 @@ def _download(card: Card, file: CardFile) -> Path | _Failure:
                 found = hashlib.sha256(read_content(arrived)).hexdigest()
             except requests.exceptions.RequestException as error:
                 offline = isinstance(error, requests.exceptions.ConnectionError)
-                status = None if error.response is None else f"HTTP {error.response.status_code}"
-                failure = _Failure(f"the download of {url} failed ({status or type(error).__name__})", offline)
+                told = type(error).__name__ if error.response is None else f"HTTP {error.response.status_code}"
+                failure = _Failure(f"the download of {url} failed ({told})", offline)
             except InputError:
                 failure = _Failure(f"{url} sent a damaged file, which was discarded")
             else:
                 if found == file.sha256:
                     return arrived.replace(target.with_name(bare_name(target.name) + compression(arrived.name)))
-                failure = _Failure(
-                    f"{url} sent another file, which was discarded: sha256 {found}, expected {file.sha256}"
-                )
+                told = f"sha256 {found}, expected {file.sha256}"
+                failure = _Failure(f"{url} sent another file, which was discarded: {told}")
     return failure
 
 

@@ -18,10 +18,7 @@ _TOO_LARGE = "scale: the values are too large for '{}' in float64; use 'scale: n
 
 
 def scaled(X: Rows, scale: str, where: str, test: Rows | None = None) -> tuple[Rows, Rows | None]:
-    """Return examples scaled as `scale_in_place` does, and the test set: with ``unit_norm``, integers stay integers.
-
-    Arrays of floats are changed in place.
-    """
+    """Return examples and a test set as `scale_in_place` does; with ``unit_norm``, integers stay integers."""
     if scale == "none":
         return X, test
     if scale == "unit_norm" and isinstance(X, IntegerRows):
@@ -47,8 +44,7 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
     ``running``: the same for every row, by the mean and standard deviation of the rows before it (`Running`); a
     feature that is constant so far becomes 0. A test set is scaled by the statistics of all rows of X.
 
-    Raises InputError, which names ``where``: ``minmax`` for a sparse matrix with negative values, or values so large
-    that a statistic overflows.
+    Raises InputError: ``minmax`` for a sparse matrix with negative values, or values for which a statistic overflows.
     """
     if scale == "none":
         return
@@ -56,7 +52,7 @@ def scale_in_place(X: Matrix, scale: str, where: str, test: Matrix | None = None
     if scale not in scalings:
         raise InputError(f"{where}: scale: unknown '{scale}'; allowed: none {' '.join(scalings)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        scalings[scale](X, test, where)
+        scalings[scale](X, [] if test is None else [test], where)
         if test is not None:
             _finite(test if isinstance(test, np.ndarray) else test.data, scale, f"{where}: test set")
 
@@ -71,19 +67,19 @@ def _nonzero(divisor: Dense) -> Dense:
     return np.where(divisor == 0, 1.0, divisor)
 
 
-def _running(X: Matrix, test: Matrix | None, where: str) -> None:
+def _running(X: Matrix, tests: list[Matrix], where: str) -> None:
     running = Running(X.shape[1])
     try:
         running.scale(X)
-        if test is not None:
-            where += ": test set"
+        where += ": test set"
+        for test in tests:
             running.scale(test, learn=False)
     except OutOfRangeError as error:
         raise InputError(f"{where}: {error}") from None
 
 
-def _unit_norm(X: Matrix, test: Matrix | None, where: str) -> None:
-    for matrix in (X,) if test is None else (X, test):
+def _unit_norm(X: Matrix, tests: list[Matrix], where: str) -> None:
+    for matrix in (X, *tests):
         if isinstance(matrix, np.ndarray):
             norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
             matrix /= _nonzero(_finite(norms, "unit_norm", where))[:, None]
@@ -93,15 +89,15 @@ def _unit_norm(X: Matrix, test: Matrix | None, where: str) -> None:
             matrix.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
 
 
-def _minmax(X: Matrix, test: Matrix | None, where: str) -> None:
+def _minmax(X: Matrix, tests: list[Matrix], where: str) -> None:
     sparse = not isinstance(X, np.ndarray)
     least, most = (found.toarray().ravel() if sparse else found for found in (X.min(axis=0), X.max(axis=0)))
     if sparse:
         _refuse_moved_zeros(X, least < 0, "it has negative values", where)
     span = _finite(most - least, "minmax", where)
-    if sparse and test is not None:
+    for test in tests if sparse else ():
         _refuse_moved_zeros(test, least != 0, "it has none in the stream", f"{where}: test set")
-    for matrix in (X,) if test is None else (X, test):
+    for matrix in (X, *tests):
         _move_and_divide(matrix, least, span, span == 0)
 
 
@@ -128,7 +124,7 @@ def _refuse_moved_zeros(X: csr_array, moves: NDArray[np.bool_], reason: str, whe
         )
 
 
-def _standard(X: Matrix, test: Matrix | None, where: str) -> None:
+def _standard(X: Matrix, tests: list[Matrix], where: str) -> None:
     if isinstance(X, np.ndarray):
         constant = X.max(axis=0) == X.min(axis=0)
         # The mean of a constant column may differ from its value by rounding; subtracting the value gives exactly 0.
@@ -136,7 +132,7 @@ def _standard(X: Matrix, test: Matrix | None, where: str) -> None:
         X -= center
         deviation = _finite(np.sqrt(np.einsum("ij,ij->j", X, X) / len(X)), "standard", where)
         X /= _nonzero(deviation)
-        if test is not None:
+        for test in tests:
             _move_and_divide(test, center, deviation, constant)
         return
     n, d = X.shape
@@ -144,16 +140,12 @@ def _standard(X: Matrix, test: Matrix | None, where: str) -> None:
     mean = np.bincount(X.indices, weights=X.data, minlength=d) / n
     squares = np.bincount(X.indices, weights=(X.data - mean[X.indices]) ** 2, minlength=d)
     deviation = _finite(np.sqrt((squares + (n - stored) * mean**2) / n), "standard", where)
-    sparse: list[csr_array] = [X] if test is None else [X, test]
-    for matrix in sparse:
+    for matrix in (X, *tests):
         matrix.data /= _nonzero(deviation)[matrix.indices]
 
 
 class Running(Standardised):
-    """The mean and standard deviation of the rows so far, by which the next row is scaled.
-
-    As `Standardised`, but nothing is cut, and bits are numbers as any other.
-    """
+    """`Standardised` by the rows so far, but nothing is cut, and bits are numbers as any other."""
 
     _most = math.inf
 
@@ -180,13 +172,9 @@ class Running(Standardised):
 
 
 class Means:
-    """Running means of columns, which take the place of missing values: those of the rows before.
+    """Running means of columns, which take the place of later missing values; with ``spread``, deviations, too."""
 
-    With ``spread``, their deviations, too.
-    """
-
-    # Empty in models of earlier versions.
-    squares: Dense = np.zeros(0)
+    squares: Dense = np.zeros(0)  # empty in models of earlier versions
 
     def __init__(self, n_columns: int, learns: bool = True, spread: bool = False) -> None:
         self.learns = learns

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from budgetrun.base.errors import DataMissingError, InputError, clipped, counted, listed
 from budgetrun.base.problem import problem_of
-from budgetrun.config.schema import DatasetSpec
+from budgetrun.config.schema import DatasetSpec, Label
 from budgetrun.data import files
-from budgetrun.data.cards import Label
 from budgetrun.data.dataset import Facts, Source, canonical, check_test, fitted, sources_of
 from budgetrun.data.scaling import scaled
 from budgetrun.data.tables import open_table
@@ -27,10 +26,11 @@ from budgetrun.kernels.width import median_gamma
 
 # Raised whenever the rounds of a stream change: their order, labels, scaling or cap. Part of every run id.
 STREAM_REVISION = 1
-# The most classes that are named.
-_MOST_LISTED = 20
 # The purposes of random numbers; each has its own generator.
 SUBSET, PERMUTATION, NOISE, POINTS = range(4)
+MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
+MAX_CLASSES = 1000
+_MOST_LISTED = 20  # classes that are named
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,12 @@ class Stream:
 
     A test set has its examples in file order, dense or sparse like the stream's and scaled by the stream's statistics,
     and the stream's tasks, never with noise.
-
-    Attributes:
-    X : ndarray or csr_array, float64, or IntegerRows, shape (T, d)
-        The examples in the order of the rounds; C-contiguous, or CSR with sorted int32 indices. The caller's own copy.
-        IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
-    tasks : dict of task name to ndarray, shape (T,)
-        int8, -1 or +1; for several classes, int16, each label's position in ``classes``; for regression, float64.
     """
 
+    # Shape (T, d), in the order of the rounds, the caller's own copy: C-contiguous, or CSR with sorted int32 indices,
+    # float64; IntegerRows if the data are one constant times small whole numbers, as they are or scaled to unit norm.
     X: Rows
+    # By name, shape (T,): int8, -1 or +1; for several classes int16, positions in ``classes``; for regression float64.
     tasks: dict[str, NDArray[Any]]
     classes: list[Label] = field(default_factory=list)  # all labels of the data, ascending; empty for regression
     test: Stream | None = None  # the examples on which hypotheses are tested after the last round
@@ -104,7 +100,7 @@ def open_stream(
     tasks: Sequence[str] | None = None,
     sha256: str | None = None,
 ) -> Stream:
-    """Return the stream of one repetition with its test set.
+    """Return the stream of one repetition with its test set, with some of its tasks; None for all.
 
     Examples are balanced, permuted, their labels flipped, then capped and scaled, in this order.
 
@@ -112,17 +108,8 @@ def open_stream(
     dataset that differ in scaling, noise or cap therefore see the same permutation, and the labels flipped at a smaller
     noise are among those flipped at a larger one. A flipped round is flipped in every task.
 
-    Parameters:
-    spec : DatasetSpec
-    seed : int, >= 0
-        The config's seed.
-    repetition : int, >= 0
-    data_dir : Path or None
-        The folder in which files are looked for first.
-    tasks : sequence of str or None
-        Names of the wanted tasks; None for all.
-    sha256 : str or None
-        The checksum of the data, as in `StreamInfo`, if it is known.
+    ``seed``, at least 0, is the config's, ``data_dir`` the folder in which files are looked for first, and ``sha256``
+    the checksum of the data, as in `StreamInfo`, if it is known.
 
     Raises InputError: the spec does not fit the data, a file has a fault, or the data have another checksum.
     Raises DataMissingError: a file is neither on this machine nor can it be downloaded.
@@ -140,7 +127,7 @@ def open_stream(
             "put the planned data back, or start again with these"
         )
     signs = _signs(spec, source, dataset.classes)
-    wanted = list(signs) if tasks is None else list(tasks)
+    wanted = list(signs if tasks is None else tasks)
     for name in wanted:
         if name not in signs:
             raise InputError(f"{where}: no task '{name}'; tasks are named like '{next(iter(signs))}'")
@@ -156,9 +143,8 @@ def open_stream(
     codes, classes = dataset.codes[rows], _classes(spec, dataset.classes)
     test_X, test_codes = (None, codes) if tested is None else fitted(where, tested, dataset)
     X, test_X = scaled(_take(dataset.X, rows), spec.scale, where, test_X)
-    test = None
-    if test_X is not None:
-        test = Stream(test_X, {name: signs[name][test_codes] for name in wanted}, classes)
+    of_test = {name: signs[name][test_codes] for name in wanted}
+    test = None if test_X is None else Stream(test_X, of_test, classes)
     return Stream(X, {name: signs[name][codes] * flip for name in wanted}, classes, test)
 
 
@@ -170,12 +156,7 @@ def permutation_of(name: str, seed: int, repetition: int, n_rows: int) -> NDArra
 def stream_info(
     spec: DatasetSpec, data_dir: Path | None = None, download: bool = True, *, verify: bool = True
 ) -> StreamInfo:
-    """Return a stream's size, tasks and checksums; the arguments and errors are those of `open_stream`.
-
-    Files whose checksums a card knows are found or fetched (with ``download``) and verified, but not parsed; without
-    ``verify`` the card's word is taken: they are neither looked for nor hashed. A user's own files, and files of a card
-    without known checksums, are read.
-    """
+    """Return a stream's size, tasks and checksums, as `Source.facts` does; errors are those of `open_stream`."""
     source, test_source = sources_of(spec)
     where = source.where
     facts = source.facts(data_dir, download, verify)
@@ -217,7 +198,6 @@ def stream_info(
 
 
 def _kind(facts: Facts, scale: str) -> str:
-    """Return how kernels hold scaled examples."""
     if facts.nnz is not None and facts.n_features > DENSE_FEATURES:
         return "sparse"
     keeps = scale in ("none", "unit_norm") or (scale == "minmax" and facts.values == "bits")
@@ -264,10 +244,6 @@ def _take(X: Rows, rows: NDArray[np.intp]) -> Rows:
     return taken if isinstance(taken, IntegerRows) else taken.astype(np.float64, copy=False)
 
 
-MAX_SPLIT_LABELS = 12  # 462 splits; 14 labels would give 1,716
-MAX_CLASSES = 1000
-
-
 def task_signs(
     classes: Sequence[Label], task: str, positive: Any, default_positive: Sequence[Label] | None, where: str
 ) -> dict[str, NDArray[Any]]:
@@ -288,17 +264,13 @@ def task_signs(
     chosen = default_positive if positive is None else positive
     if chosen is not None:
         return {"-": _chosen(classes, chosen if isinstance(chosen, list | tuple) else [chosen], where)}
-    if len(classes) != 2:
-        splits = ", or use 'task: equal_splits'" if len(classes) % 2 == 0 and len(classes) else ""
-        advice = (
-            f"name those that become +1, e.g. 'positive: {listed(classes[-1:])}'{splits}"
-            if len(classes) > 1
-            else "nothing can be learned from a single label"
-        )
-        raise InputError(
-            f"{where}: 'task: binary' needs exactly two labels, found {len(classes)}: {listed(classes)}; {advice}"
-        )
-    return {"-": np.array([-1, 1], dtype=np.int8)}
+    if (n := len(classes)) == 2:
+        return {"-": np.array([-1, 1], dtype=np.int8)}
+    advice = "nothing can be learned from a single label"
+    if n > 1:
+        splits = ", or use 'task: equal_splits'" if n % 2 == 0 else ""
+        advice = f"name those that become +1, e.g. 'positive: {listed(classes[-1:])}'{splits}"
+    raise InputError(f"{where}: 'task: binary' needs exactly two labels, found {n}: {listed(classes)}; {advice}")
 
 
 def _chosen(classes: Sequence[Label], positive: Sequence[Any], where: str) -> NDArray[np.int8]:
@@ -326,15 +298,14 @@ def _codes(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
     k = len(classes)
     if not 2 <= k <= MAX_CLASSES:
         advice = "nothing can be learned from a single label" if k < 2 else "is the label a measured number?"
-        raise InputError(
-            f"{where}: 'task: multiclass' needs 2 to {MAX_CLASSES:,} labels, found {k:,}: {listed(classes)}; {advice}"
-        )
+        found = f"found {k:,}: {listed(classes)}; {advice}"
+        raise InputError(f"{where}: 'task: multiclass' needs 2 to {MAX_CLASSES:,} labels, {found}")
     return {"-": np.arange(k, dtype=np.int16)}
 
 
 def _numbers(labels: Sequence[Label], where: str) -> dict[str, NDArray[Any]]:
-    if any(isinstance(label, str) for label in labels):
-        text = next(label for label in labels if isinstance(label, str))
+    text = next((label for label in labels if isinstance(label, str)), None)
+    if text is not None:
         raise InputError(
             f"{where}: 'task: regression' needs numbers as labels, found '{clipped(text, 20)}'; name the column of the "
             "numbers with 'label_column', or use 'task: multiclass' for classes"
@@ -414,7 +385,7 @@ def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str
 def auto_gamma(dataset: DatasetSpec, seed: int, data_dir: Path | None, sha256: str) -> float:
     """Return the gamma of a dataset: that of the stream of its first repetition, whatever the repetition.
 
-    An InputError says that there is no such gamma, or that the data cannot be read or have another checksum.
+    An InputError says that there is none, or that the data cannot be read or have another checksum.
     """
     stream = open_stream(dataset, seed, 0, data_dir, sha256=sha256)
     try:

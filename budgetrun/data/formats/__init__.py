@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError
@@ -74,12 +75,8 @@ def joined(parts: Sequence[tuple[Matrix, NDArray[Any]]], where: str) -> Examples
         widths = ", ".join(f"{X.shape[1]:,}" for X in matrices)
         raise InputError(f"{where} and the files after it: {widths} features; the numbers must be equal")
     y = np.concatenate([y for _, y in parts])
-    if all(isinstance(X, np.ndarray) for X in matrices):
-        X = np.concatenate(matrices)
-    else:
-        from scipy.sparse import vstack
-
-        X = vstack(matrices, format="csr")
+    are_dense = all(isinstance(X, np.ndarray) for X in matrices)
+    X = np.concatenate(matrices) if are_dense else vstack(matrices, format="csr")
     return Examples(X, y, reading_bytes=matrix_bytes(X))
 
 

@@ -1,21 +1,17 @@
 """Census-Income (KDD): 42 columns of numbers, codes and words, turned into numbers."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import Held, line_blocks
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 REVISION = 1
 SUFFIXES = ()
@@ -71,7 +67,6 @@ def parse_census(content: bytes) -> tuple[csr_array, NDArray[np.str_]]:
     Features are in the order of the columns; the training file has 510.
     """
     import pandas as pd
-    from scipy.sparse import csr_array
 
     # As text first: pandas makes one category of the codes 0 and 00.
     types: dict[str, Any] = {name: "float64" if name in NUMERIC else "str" for name in COLUMNS}

@@ -23,8 +23,7 @@ SEPARATORS = ";\t,|"
 # Number of first lines used to detect the separator, and the most bytes of them.
 _LOOKED_AT = 20
 _LOOKED_BYTES = 1 << 18
-# With more columns than this, rows of another length are looked for first.
-_WIDE = 4096
+_WIDE = 4096  # with more columns than this, rows of another length are looked for first
 _QUOTED = re.compile(rb'"(?:[^"]|"")*+"')
 
 
@@ -36,7 +35,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
 def parse_table(
     text: bytes, where: str, label: LabelColumn = "first"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the examples and labels of a table of numbers, as float64; one example per row.
+    """Return the examples, one per row, and labels of a table of numbers, as float64.
 
     An InputError names the file, line and column (both from 1) of the first fault.
     """
@@ -103,14 +102,14 @@ class Delimited(Reader):
         ]
 
     def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        header, n_comments = self.named, self._n_comments
+        header = self.named
         for lines in content.line_blocks(self.origin, self._whole, self._width):
             if lines is None:
                 yield None
                 continue
             text, number = lines
-            if n_comments:
-                text, number, n_comments = text.split(b"\n", n_comments)[-1], number + n_comments, 0
+            if number == 1:
+                text, number = text.split(b"\n", self._n_comments)[-1], 1 + self._n_comments
             if b'"' in text and self._whole(text) < len(text):
                 at = number + text.count(b"\n", 0, self._whole(text))
                 raise InputError(f"{self.where}:{at}: a quotation mark opens a field and is never closed")
@@ -128,9 +127,8 @@ class Delimited(Reader):
         """Refuse carriage returns that pyarrow takes for line ends; in quotes they may stand."""
         if b"\r" in text and b"\r" in _QUOTED.sub(b"", text):
             at = number + text.count(b"\n", 0, text.index(b"\r"))
-            raise InputError(
-                f"{self.where}:{at}: a carriage return without a line feed; save the file with \\n line ends"
-            )
+            told = "a carriage return without a line feed; save the file with \\n line ends"
+            raise InputError(f"{self.where}:{at}: {told}")
 
     def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
         import pyarrow as pa
@@ -148,11 +146,12 @@ class Delimited(Reader):
         def cell(row: int, position: int) -> str:
             return row_of(row).fields[position - 1].strip(" \t")
 
+        faults: list[Fault] = []
         try:
             columns = self._parsed(text, wanted)
         except pa.ArrowInvalid:
-            return self._carefully(text, wanted, lines.first, place, cell)
-        return Batch(columns, len(next(iter(columns.values()))), place, cell)
+            columns, faults = self._carefully(text, wanted, lines.first)
+        return Batch(columns, len(next(iter(columns.values()))), place, cell, faults)
 
     def _parsed(self, text: bytes, wanted: Mapping[int, bool]) -> dict[int, Any]:
         import pyarrow as pa
@@ -180,7 +179,7 @@ class Delimited(Reader):
             raise pa.ArrowInvalid("words such as nan(1)")
         return columns
 
-    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int, place: Any, cell: Any) -> Batch:
+    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int) -> tuple[dict[int, Any], list[Fault]]:
         """Read rows that have a fault, or are unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
@@ -198,8 +197,7 @@ class Delimited(Reader):
             first_row, at = undecoded[0]
             told = f"{shown(rows[first_row][at - 1])} is not UTF-8 text; save the file as UTF-8"
             faults.append(Fault("encoding", first_row, at, len(undecoded), told))
-        columns = {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in wanted}
-        return Batch(columns, len(rows), place, cell, faults)
+        return {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in wanted}, faults
 
     def _of_another_length(self, row: _Row, first: int) -> str:
         n, width = len(row.fields), self._width

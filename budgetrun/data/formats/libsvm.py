@@ -1,32 +1,19 @@
 """LIBSVM text: ``label index:value index:value ...``, one example per line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped
-from budgetrun.data.content import (
-    Held,
-    Lines,
-    Origin,
-    count_lines,
-    head_lines,
-    line_blocks,
-    number_fault,
-    shown,
-)
+from budgetrun.data.content import Held, Lines, Origin, count_lines, head_lines, line_blocks, number_fault, shown
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import LABEL, Batch, Reader, Vectors, check_distinct
 from budgetrun.data.tables.encode import is_sparse
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 REVISION = 1
 _LINE = re.compile(rb"^[ \t]*[-+.\deE]+[ \t]+\d+:", re.MULTILINE)
@@ -49,7 +36,7 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
         first_index = int(not any(_INDEX_0.search(file.content) for file in files))
     examples = joined([parse_libsvm(*file, layout.n_features, first_index) for file in files], files[0].where)
     examples = examples._replace(first_index=first_index)
-    X = cast("csr_array", examples.X)
+    X = cast(csr_array, examples.X)
     n, d = X.shape
     open_ended = layout.n_features is None
     if is_sparse(d, X.nnz, n):
@@ -145,8 +132,6 @@ def assembled(
     blocks: Iterable[Parsed], n_rows: int, n_pairs: int, first_index: int, n_features: int | None, where: str = ""
 ) -> tuple[csr_array, NDArray[np.float64]]:
     """Return lines that were parsed in blocks as a matrix and labels; see `parse_libsvm`."""
-    from scipy.sparse import csr_array
-
     indptr, labels = np.zeros(n_rows + 1, dtype=np.int32), np.empty(n_rows)
     indices, values = np.empty(n_pairs, dtype=np.int32), np.empty(n_pairs)
     row = pair = 0

@@ -1,24 +1,20 @@
 """Numpy's .npz archives: arrays X and y, or the arrays of a sparse matrix and y."""
 
-from __future__ import annotations
-
 import io
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped, printable
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
 from budgetrun.data.tables.columns import check_lengths
 from budgetrun.kernels.kinds import Matrix
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 REVISION = 1
 SUFFIXES = (".npz",)
@@ -98,8 +94,6 @@ def _numbers(arrays: dict[str, NDArray[Any]], name: str, n_dimensions: int, wher
 
 
 def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> csr_array:
-    from scipy.sparse import csr_array
-
     kind = arrays.get("format", np.array("csr")).tolist()
     if kind not in (b"csr", "csr"):
         told = clipped(repr(kind))

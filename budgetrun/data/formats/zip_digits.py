@@ -9,15 +9,11 @@ from budgetrun.kernels.kinds import IntegerRows, Rows, as_whole
 
 REVISION = 1
 SUFFIXES = ()
-# Larger values are not grey values.
-_MOST = 7.0
+_MOST = 7.0  # larger values are not grey values
 
 
 def read(files: Sequence[Content], layout: Layout) -> Examples:
-    """Read tables whose first column is the digit; the grey values are mapped to [0, 1].
-
-    Values with up to three decimals become whole numbers of steps of 1/2000.
-    """
+    """Read tables of a digit and grey values, mapped to [0, 1]; those of up to three decimals as steps of 1/2000."""
     examples = csv.read(files, layout)
     grey = np.asarray(examples.X)
     thousandths = np.rint(1000.0 * np.clip(grey, -_MOST, _MOST))

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import InputError, printable
+from budgetrun.base.errors import InputError
 from budgetrun.base.files import PARQUET, is_file, is_url
+from budgetrun.config.schema import Label
 from budgetrun.data import formats
-from budgetrun.data.cards import Label
-from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, shown_path
+from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, reason, shown_path
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
 from budgetrun.data.tables.columns import Reader, Vectors, labels_of
@@ -59,8 +59,7 @@ def open_table(
 ) -> Table:
     """Open a user's own data as a table of examples and labels.
 
-    Parameters
-    ----------
+    Parameters:
     source : path, '-', binary file, data frame, array, sparse matrix, or pair of examples and labels
         A file's format follows from its suffix, otherwise from its content; ``-`` is standard input. A folder holds
         the parts of one Parquet table; URLs are those of fsspec. Data frames are those of pandas, polars, Arrow and
@@ -87,14 +86,7 @@ def open_table(
     continued : bool
         The source goes on with the stream of the encoding: its values count for the means.
 
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    InputError
-        The source cannot be read, its format is not supported, or no column is, or more than one could be, the label.
+    Raises InputError: it cannot be read, its format is not supported, or not exactly one column could be the label.
     """
     if missing not in ("refuse", "skip", "zero", "fill"):
         raise InputError(f"missing: must be refuse, skip, zero or fill, got {missing!r}")
@@ -117,7 +109,7 @@ def _file(source: Any, name: str | None) -> Reader:
     elif is_table(Path(source)):
         origin = origin_of(Path(source), name)
     else:
-        raise InputError(f"{printable(str(source))}: no such file")
+        raise InputError(f"{source}: no such file")
     kind = format_of(origin)
     if reader := reader_of(kind):
         return reader(origin)
@@ -135,12 +127,12 @@ def _fetched(url: str) -> Path:
         return Path(fsspec.open_local(f"simplecache::{url}", simplecache={"same_names": True}))
     except ImportError as error:
         raise InputError(
-            f"{printable(url)}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
+            f"{url}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
             "download the file first"
         ) from None
     except Exception as error:
-        told = printable(" ".join(f"{type(error).__name__}: {error}".split())[:200])
-        raise InputError(f"{printable(url)}: cannot be read ({told}); download the file first") from error
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"{url}: cannot be read ({told}); download the file first") from error
 
 
 def is_table(path: Path) -> bool:
@@ -155,8 +147,7 @@ def origin_of(path: Path, name: str | None = None) -> File | Parts:
 
 def stamp_of(path: Path) -> Stamp:
     """Return the stamp of a file, or of all parts in a folder."""
-    files = _parts_of(path) if path.is_dir() else [path]
-    return Stamp(path, path.name, tuple(number for file in files for number in Stamp.of(file).state))
+    return Stamp(path, path.name, tuple(number for file in origin_of(path).files for number in file.stamp.state))
 
 
 def _parts_of(folder: Path) -> list[Path]:
@@ -179,7 +170,7 @@ def _excel(origin: Any) -> Frame:
             f"{origin.name}: Excel files need openpyxl; type pip install 'budgetrun[excel]', or save the sheet as CSV"
         ) from error
     except Exception as error:
-        told = printable(" ".join(str(error).split())[:200])
+        told = reason(error)
         raise InputError(f"{origin.name}: not a readable Excel file ({told}); save the sheet as CSV") from error
     frame.columns = frame.columns.map(str)
     if not len(frame):
@@ -190,25 +181,22 @@ def _excel(origin: Any) -> Frame:
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
     """Return the reader of data in memory, and the column of the labels."""
     X, y = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
-    if hasattr(X, "tocsr") and X.dtype.kind in "biuf":
-        return Vectors(X.tocsr(), y, where), label
     if isinstance(X, list):
         X = np.asarray(X)
-    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        if hasattr(X, "tocsr") or X.ndim != 2 or X.dtype.kind not in "biufOUT":
-            raise InputError(
-                f"{where}: an array of shape {X.shape} and type {X.dtype}; rows of numbers or text are needed"
-            )
-        if X.dtype.kind in "biuf" and (y is not None or as_vectors):
-            return Vectors(X, y, where), label
+    is_sparse = hasattr(X, "tocsr")
+    if isinstance(X, np.ndarray) or is_sparse:
+        are_numbers = X.dtype.kind in "biuf"
+        if X.ndim != 2 or not (are_numbers or (X.dtype.kind in "OUT" and not is_sparse)):
+            found = f"an array of shape {X.shape} and type {X.dtype}"
+            raise InputError(f"{where}: {found}; rows of numbers or text are needed")
+        if are_numbers and (is_sparse or y is not None or as_vectors):
+            return Vectors(X.tocsr() if is_sparse else X, y, where), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
-            f"{where}: {printable(type(X).__name__)} is not a table; pass a path, a data frame, an array, a sparse "
-            "matrix, or a pair of examples and labels"
+            f"{where}: {type(X).__name__} is not a table; pass a path, a data frame, an array, a sparse matrix, or a "
+            "pair of examples and labels"
         )
-    if y is None:
-        return Frame(X, where), label
-    return Frame(X, where, labels_of(y, where)), "last"
+    return (Frame(X, where), label) if y is None else (Frame(X, where, labels_of(y, where)), "last")
 
 
 def _npy(origin: Origin) -> Frame:
@@ -218,8 +206,7 @@ def _npy(origin: Origin) -> Frame:
         file = origin.file()
         array = np.load(file, mmap_mode="r") if isinstance(file, Path) else array_of(file.getvalue())
     except (OSError, ValueError, EOFError, KeyError, OverflowError) as error:
-        told = printable(" ".join(str(error).split())[:200])
-        raise InputError(f"{origin.name}: not a complete .npy array of numbers ({told})") from error
+        raise InputError(f"{origin.name}: not a complete .npy array of numbers ({reason(error)})") from error
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise InputError(
             f"{origin.name}: an array of shape {array.shape} and type {array.dtype}; rows of numbers are needed, of "
@@ -242,8 +229,7 @@ def format_of(origin: Origin) -> str:
     """Return the format of a source: a key of `READERS`, or a module of `budgetrun.data.formats`."""
     if isinstance(origin, Parts):
         return "parquet"
-    path = bare_name(origin.path.name) if isinstance(origin, File) else ""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(bare_name(origin.path.name)).suffix.lower() if isinstance(origin, File) else ""
     head = origin.head(1 << 16)
     whole = formats.all_formats()
     claiming = [kind for kind, module in whole.items() if suffix in module.SUFFIXES]
@@ -254,9 +240,9 @@ def format_of(origin: Origin) -> str:
     if suffix in _OTHERS or (magic is not None and magic not in READERS and magic not in whole):
         told = suffix if suffix in _OTHERS else magic
         raise InputError(f"{origin.name}: format not supported ({told}); {SUPPORTED}")
-    if magic is not None and (isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1"))):
-        return magic
     if magic is not None:
+        if isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1")):
+            return magic
         given = "a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text"
         raise InputError(f"{origin.name}: {given}, not {magic}; give the path of the file")
     if text.lstrip().startswith(b"{"):
@@ -264,7 +250,8 @@ def format_of(origin: Origin) -> str:
     if _LIBSVM.match(text):
         return "libsvm"
     sniffing = (kind for kind, module in whole.items() if hasattr(module, "sniff") and module.sniff(text))
-    found = next(sniffing, None) if isinstance(origin, File) else None
-    if found is None and b"\0" in text:
+    if isinstance(origin, File) and (found := next(sniffing, None)):
+        return found
+    if b"\0" in text:
         raise InputError(f"{origin.name}: format not supported (not text); {SUPPORTED}")
-    return found or "csv"
+    return "csv"

@@ -1,5 +1,6 @@
 """Sources with types: Parquet, Arrow IPC (Feather), and data frames and arrays."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
@@ -8,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.data.content import HEAD_ROWS, Origin, Parts
+from budgetrun.data.content import HEAD_ROWS, Origin, reason
 from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths, check_names
 from budgetrun.data.tables.encode import is_temporal, numbers_of
 
-# The bytes of a batch, if all its columns are numbers.
-_BATCH_BYTES = 1 << 22
-# Arrow files whose batches are larger than this are mapped into memory.
-_MAPPED_BYTES = 1 << 26
+_BATCH_BYTES = 1 << 22  # the bytes of a batch, if all its columns are numbers
+_MAPPED_BYTES = 1 << 26  # Arrow files whose batches are larger than this are mapped into memory
 DAMAGED = "damaged, or not what its name says"
 
 
@@ -60,8 +59,8 @@ class Typed(Reader):
             yield Batch(arrays, len(columns[0]), place, cell)
             first += len(columns[0])
         # A file that was not read from its beginning to its end still needs its checksum.
-        for _ in self.origin.pieces() if self.origin is not None and self.origin.sha256 is None else ():
-            pass
+        if self.origin is not None and self.origin.sha256 is None:
+            deque(self.origin.pieces(), maxlen=0)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -74,9 +73,8 @@ class Typed(Reader):
         except (pa.ArrowException, OSError, ValueError, KeyError, NotImplementedError) as error:
             if self.origin is not None:
                 self.origin.unchanged()
-            told = " ".join(str(error).split())[:200]
             what = "not columns of numbers, booleans and text" if self.origin is None else DAMAGED
-            raise InputError(f"{self.where}: {what} ({told})") from error
+            raise InputError(f"{self.where}: {what} ({reason(error)})") from error
 
 
 def _sample(name: str, column: Any) -> Sample:
@@ -85,11 +83,10 @@ def _sample(name: str, column: Any) -> Sample:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_boolean(kind):
         return Sample(name, column.to_pylist(), "boolean")
-    if is_temporal(column):
-        return Sample(name, [None if v != v else v for v in numbers_of(column)[0].tolist()], "date", str(kind))
-    if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = numbers_of(column)[0]
-        return Sample(name, [None if v != v else v for v in values.tolist()], "number")
+    is_date, types = is_temporal(column), pa.types
+    if is_date or types.is_null(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        values = [None if v != v else v for v in numbers_of(column)[0].tolist()]
+        return Sample(name, values, "date" if is_date else "number", str(kind))
     if str(kind) in ("string", "large_string", "string_view"):
         texts = ["" if value is None else value.strip(" \t") for value in column.to_pylist()]
         return Sample(name, [None if text in MISSING else text for text in texts])
@@ -97,7 +94,6 @@ def _sample(name: str, column: Any) -> Sample:
 
 
 def _n_rows(n_columns: int) -> int:
-    """Return the number of rows of a batch."""
     return int(np.clip(_BATCH_BYTES // (8 * max(n_columns, 1)), 256, 1 << 16))
 
 
@@ -107,15 +103,14 @@ class Parquet(Typed):
     def _opened(self) -> list[Any]:
         from pyarrow import parquet
 
-        files = self.origin.files if isinstance(self.origin, Parts) else [self.origin]
         # Without this, all columns of a whole row group are read before its first row.
-        return [parquet.ParquetFile(file.file(), buffer_size=1 << 20, pre_buffer=False) for file in files]
+        return [parquet.ParquetFile(file.file(), buffer_size=1 << 20, pre_buffer=False) for file in self.origin.files]
 
     def _head(self) -> tuple[list[str], list[Any]]:
         files = self._opened()
         self.n_rows, names = sum(file.metadata.num_rows for file in files), list(files[0].schema_arrow.names)
         check_names(names, self.where)
-        for file, opened in zip(getattr(self.origin, "files", []), files, strict=False):
+        for file, opened in zip(self.origin.files, files, strict=True):
             if not opened.schema_arrow.equals(files[0].schema_arrow):
                 raise InputError(
                     f"{file.name}: other columns than the first file of the folder, {self.origin.files[0].name}"
@@ -135,7 +130,10 @@ class Ipc(Typed):
     """Arrow IPC: a file, which Feather files are as well, or a stream."""
 
     def _read(self) -> Iterator[Any]:
-        """Yield the schema, then the batches."""
+        """Yield the schema, then the batches, whose texts and indices are within them.
+
+        Arrow reads what a damaged file says, wherever that is.
+        """
         import pyarrow as pa
         from pyarrow import ipc
 
@@ -146,12 +144,13 @@ class Ipc(Typed):
             reader = ipc.open_file(opened)
             if not hasattr(file, "read") and opened.size() > _MAPPED_BYTES * reader.num_record_batches:
                 reader = ipc.open_file(pa.memory_map(str(file)))
-            yield reader.schema
-            yield from map(_checked, map(reader.get_batch, range(reader.num_record_batches)))
-            return
-        reader = ipc.open_stream(opened)
+            batches = map(reader.get_batch, range(reader.num_record_batches))
+        else:
+            batches = reader = ipc.open_stream(opened)
         yield reader.schema
-        yield from map(_checked, reader)
+        for batch in batches:
+            batch.validate(full=True)
+            yield batch
 
     def _head(self) -> tuple[list[str], list[Any]]:
         self._reading = self._read()
@@ -174,12 +173,6 @@ class Ipc(Typed):
             pass  # bytes after the end of the stream are part of the checksum
 
 
-def _checked(batch: Any) -> Any:
-    """Return a batch whose texts and indices are within it: Arrow reads what a damaged file says, wherever that is."""
-    batch.validate(full=True)
-    return batch
-
-
 class Frame(Typed):
     """A data frame of any library that narwhals knows, or columns of a numpy array; ``y`` is one more column."""
 
@@ -192,7 +185,7 @@ class Frame(Typed):
             try:
                 found = nw.from_native(frame)
             except nw.exceptions.DuplicateError as error:
-                told = " ".join(str(error).split())[:200]
+                told = reason(error)
                 raise InputError(f"{where}: two columns have the same name ({told}); rename one of them") from error
             self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
         self.n_rows = len(self._frame)

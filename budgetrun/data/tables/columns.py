@@ -10,10 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped, listed, one_line, printable
-from budgetrun.data.cards import Label
+from budgetrun.config.schema import Label
 from budgetrun.data.content import Held, Origin, count_lines, is_text, shown
 from budgetrun.data.tables.written import DAYS, MARKS, form_of
 from budgetrun.kernels.kinds import Matrix
@@ -25,10 +26,8 @@ MISSING = frozenset((
     "NONE",
 ))  # fmt: skip
 BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
-# The most categories of a column, and the most classes.
-MOST_CATEGORIES = 1000
-# A column of at most this many different whole numbers looks like labels.
-MOST_LABELS = 20
+MOST_CATEGORIES = 1000  # the most categories of a column, and the most classes
+MOST_LABELS = 20  # a column of at most this many different whole numbers looks like labels
 LABEL_NAMES = (
     "label", "labels", "target", "class", "classes", "outcome", "y", "response", "result", "category", "species",
     "diagnosis",
@@ -39,8 +38,7 @@ REFUSED: dict[str, str] = {
     "text": "free text is not a category; turn it into numbers first, or leave the column out",
     "nested": "only numbers, booleans and text are read; flatten the column, or leave it out",
 }
-# Kinds of columns that are one number.
-NUMBERS = ("number", "constant", "boolean", "date")
+NUMBERS = ("number", "constant", "boolean", "date")  # kinds of columns that are one number
 
 
 @dataclass(frozen=True)
@@ -93,10 +91,7 @@ class Sample:
 
 def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
-    columns = []
-    for at, sample in enumerate(samples, start=1):
-        kind, why, categories, *form = _kind(sample)
-        columns.append(Column(sample.name, at, kind, why, categories, named=named, form=form[0] if form else ""))
+    columns = [Column(sample.name, at, **_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
     for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
         if column.kind == "number" and named and _is_index_name(column.name) and _counts(sample.values):
             columns[at] = replace(column, kind="index", why="left out: it counts the rows")
@@ -106,48 +101,46 @@ def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
 def as_label(column: Column, sample: Sample, where: str) -> Column:
     """Return a column as the label."""
     if column.kind in ("date", "nested") and sample.kind:
-        told = f"{column.why}; labels are numbers, booleans or text"
-        raise InputError(f"{where}: {column} cannot be the label: {told}")
+        raise InputError(f"{where}: {column} cannot be the label: {column.why}; labels are numbers, booleans or text")
     numeric = column.kind in ("number", "constant", "index") and sample.kind != "boolean"
     form = column.form if numeric else ""
     return replace(column, kind="label", why="the label", categories=(), numeric=numeric, form=form)
 
 
-def _kind(sample: Sample) -> tuple[Any, ...]:
-    """Return the kind of a column, the reason for it, its categories, and perhaps its form."""
+def _kind(sample: Sample) -> dict[str, Any]:
+    """Return the kind of a column, the reason for it, and its categories or its form, if it has any."""
     values = [value for value in sample.values if value is not None]
     so_far = f"the first {len(sample.values):,} rows"
     if sample.kind in ("date", "nested"):
         what = "dates or times" if sample.kind == "date" else "lists or records"
         told = f"it holds {f'values of type {clipped(sample.type)}' if sample.type else what}"
-        return sample.kind, told, (), DAYS * (sample.kind == "date")
+        return {"kind": sample.kind, "why": told, "form": DAYS if sample.kind == "date" else ""}
     if not values:
-        return "number", f"no values in {so_far}", ()
+        return {"kind": "number", "why": f"no values in {so_far}"}
     distinct = set(values)
     if sample.kind == "boolean":
-        return "boolean", "true and false", ()
+        return {"kind": "boolean", "why": "true and false"}
     if sample.kind == "number":
         return _number(distinct, "numbers", so_far)
     numbers = {value for value in distinct if not is_text(value)}
     n_numbers = len(values) if len(numbers) == len(distinct) else sum(value in numbers for value in values)
     if n_numbers < len(values) and (form := form_of(distinct)):
-        kind = "number" if form in MARKS else "date"
-        return kind, f"such as {next(iter(values))!r}", (), form
+        return {"kind": "number" if form in MARKS else "date", "why": f"such as {values[0]!r}", "form": form}
     if 2 * n_numbers >= len(values):
         told = "numbers" if n_numbers == len(values) else f"{n_numbers / len(values):.1%} numbers"
         return _number(distinct if n_numbers == len(values) else {0, 1}, told, so_far)
     if any({value.lower() for value in distinct} <= pair.keys() for pair in BOOLEANS):
-        return "boolean", f"only {' and '.join(sorted(distinct))} in {so_far}", ()
+        return {"kind": "boolean", "why": f"only {' and '.join(sorted(distinct))} in {so_far}"}
     if len(distinct) > MOST_CATEGORIES or (len(distinct) > 50 and 2 * len(distinct) > len(values)):
-        return "text", f"it holds text, {len(distinct):,} different values in {so_far}", ()
-    told = "category" if len(distinct) == 1 else "categories"
-    return "category", f"text with {len(distinct):,} {told} in {so_far}", tuple(sorted(distinct))
+        return {"kind": "text", "why": f"it holds text, {len(distinct):,} different values in {so_far}"}
+    told = f"{len(distinct):,} {'category' if len(distinct) == 1 else 'categories'}"
+    return {"kind": "category", "why": f"text with {told} in {so_far}", "categories": tuple(sorted(distinct))}
 
 
-def _number(distinct: set[Any], what: str, so_far: str) -> tuple[Kind, str, tuple[str, ...]]:
+def _number(distinct: set[Any], what: str, so_far: str) -> dict[str, Any]:
     if len({float(value) for value in distinct}) == 1:
-        return "constant", f"always {next(iter(distinct))} in {so_far}", ()
-    return "number", f"{what} in {so_far}", ()
+        return {"kind": "constant", "why": f"always {next(iter(distinct))} in {so_far}"}
+    return {"kind": "number", "why": f"{what} in {so_far}"}
 
 
 def _is_index_name(name: str) -> bool:
@@ -179,9 +172,9 @@ def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: 
         return columns[0 if wanted == "first" else -1]
     if re.fullmatch(r"-?\d{1,9}", str(wanted)):
         number = int(wanted)
-        position = number + len(columns) + 1 if number < 0 else number
-        if 1 <= position <= len(columns):
-            return columns[position - 1]
+        at = number + len(columns) if number < 0 else number - 1
+        if 0 <= at < len(columns):
+            return columns[at]
         raise InputError(f"{where}: {what}: no column {number}; columns count from 1 to {len(columns):,}")
     names = listed([column.name for column in columns])
     known = f"its columns are {names}" if named else "the table has no header; give the number of the column"
@@ -250,9 +243,8 @@ def fitted_columns(
     by_name = given[0].named and columns[0].named
     without_label = [column for column in columns if column.kind != "label"]
     if not by_name and n not in (len(columns), len(without_label)):
-        raise InputError(
-            f"{where}: {n:,} columns where the table that was learned has {len(columns):,}; they must be equal"
-        )
+        told = f"{n:,} columns where the table that was learned has {len(columns):,}"
+        raise InputError(f"{where}: {told}; they must be equal")
     fitted = []
     for at, column in enumerate(columns if n == len(columns) or by_name else without_label, start=1):
         if by_name and column.name not in names:
@@ -263,12 +255,12 @@ def fitted_columns(
         if column.kind == "label" and label is not None:
             position = find_column(given, label, where, "label").position
         fitted.append(replace(column, position=position))
-    others = set(range(1, n + 1)) - {column.position for column in fitted}
+    others = sorted(set(range(1, n + 1)) - {column.position for column in fitted})
     why = "left out: not in the table that was learned"
     if by_name:
         learned_names = {column.name for column in columns}
         check_names([name for name in names if name in learned_names], where)
-    return fitted + [Column(names[at - 1], at, "index", why, named=by_name) for at in sorted(others)]
+    return fitted + [Column(names[at - 1], at, "index", why, named=by_name) for at in others]
 
 
 def as_classes(found: Iterable[Any]) -> tuple[Label, ...]:
@@ -289,15 +281,16 @@ def check_exact(labels: Iterable[Any], where: str) -> None:
 
 def check_distinct(found: set[Any], where: str, column: Column | None) -> None:
     """Raise an InputError if a column has too many different labels or categories, or labels that are not exact."""
+    is_label = column is None or column.kind == "label"
     if len(found) > MOST_CATEGORIES:
         told = "categories; turn it into numbers first, or leave the column out"
-        if column is None or column.kind == "label":
+        if is_label:
             told = (
                 "labels; is it a measured number? Name the column of the labels (--label NAME or NUMBER), or learn "
                 "numbers (--task regression)"
             )
         raise InputError(f"{where}: {column}: more than {MOST_CATEGORIES:,} different {told}")
-    if column is None or column.kind == "label":
+    if is_label:
         check_exact(found, f"{where}: {column}")
 
 
@@ -379,10 +372,8 @@ class Reader:
         raise NotImplementedError
 
 
-# The rows of an array that are converted at a time.
-_ROWS = 1 << 15
-# The column of labels that come with vectors.
-LABEL = Column("label", 0, "label", "given with the examples")
+_ROWS = 1 << 15  # the rows of an array that are converted at a time
+LABEL = Column("label", 0, "label", "given with the examples")  # the column of labels that come with vectors
 
 
 class Vectors(Reader):
@@ -460,8 +451,6 @@ def _numbers(X: Any) -> Matrix:
     """Return rows as float64: C-contiguous, or CSR with sorted int32 indices. The caller's own copy."""
     if isinstance(X, np.ndarray):
         return np.array(X, dtype=np.float64, order="C")
-    from scipy.sparse import csr_array
-
     found = csr_array(X, dtype=np.float64, copy=True)
     found.sum_duplicates()
     found.eliminate_zeros()

@@ -1,25 +1,21 @@
 """From batches to examples: numbers as they are, booleans as 0 and 1, categories as one feature each."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from budgetrun.base.errors import clipped, listed
-from budgetrun.data.cards import Label
+from budgetrun.config.schema import Label
 from budgetrun.data.content import is_text, number_fault, shown
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
 from budgetrun.data.tables.written import TOLD, number
 from budgetrun.kernels.kinds import Matrix
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 # An error; leave the row out; read 0; or read the mean of the values before it, or a category of its own.
 Missing = Literal["refuse", "skip", "zero", "fill"]
@@ -45,7 +41,7 @@ class Texts(NamedTuple):
     values: list[str]
 
 
-Values: TypeAlias = "NDArray[np.float64] | Texts"
+Values = NDArray[np.float64] | Texts
 
 
 class Piece(NamedTuple):
@@ -170,8 +166,6 @@ class Encoder:
             X = np.zeros((n, d))
             np.put_along_axis(X, at, values, axis=1)
             return X
-        from scipy.sparse import csr_array
-
         indptr = np.arange(0, at.size + 1, at.shape[1], dtype=np.int32)
         sparse: csr_array = csr_array((values.ravel(), at.ravel(), indptr), shape=(n, d))
         sparse.eliminate_zeros()
@@ -179,7 +173,6 @@ class Encoder:
 
 
 def no_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which labels are missing."""
     missing: NDArray[np.bool_] = np.isnan(y) if y.dtype.kind == "f" else y == ""
     return missing
 
@@ -210,11 +203,8 @@ def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
         return []
     faults = []
     for kind, wrong in (("missing", np.isnan(values)), ("infinite", np.isinf(values))):
-        places = np.flatnonzero(wrong.ravel())
-        if isinstance(X, np.ndarray):
-            rows, features = places // X.shape[1], places % X.shape[1]
-        else:
-            rows, features = np.searchsorted(X.indptr, places, side="right") - 1, X.indices[places]
+        places = np.flatnonzero(wrong)
+        rows, features = _rows_at(X, places), places % X.shape[1] if isinstance(X, np.ndarray) else X.indices[places]
         for position in np.unique(positions[features]).tolist():
             of_column = rows[positions[features] == position]
             faults.append(Fault(kind, int(of_column[0]), position, len(np.unique(of_column)), f"{kind} value"))
@@ -231,13 +221,14 @@ def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matri
             X.eliminate_zeros()
         return X, y
     kept = ~no_labels(y) if len(y) else np.ones(X.shape[0], dtype=bool)
-    if missing == "fill":
-        return X[kept], y[kept]
-    if isinstance(X, np.ndarray):
-        kept &= ~lost.any(axis=1)
-    else:
-        kept[np.searchsorted(X.indptr, np.flatnonzero(lost), side="right") - 1] = False
+    if missing != "fill":
+        kept[_rows_at(X, np.flatnonzero(lost))] = False
     return X[kept], y[kept] if len(y) else y
+
+
+def _rows_at(X: Matrix, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the rows of stored values, given by their places among all."""
+    return places // X.shape[1] if isinstance(X, np.ndarray) else np.searchsorted(X.indptr, places, side="right") - 1
 
 
 def forms_of(columns: Sequence[Column]) -> dict[int, str]:
@@ -248,10 +239,7 @@ def forms_of(columns: Sequence[Column]) -> dict[int, str]:
 def values_of(
     batch: Batch, wanted: Mapping[int, bool], forms: Mapping[int, str]
 ) -> tuple[dict[int, Values], list[Fault]]:
-    """Return the columns of a batch as texts, where ``wanted`` is true, or numbers, with faulty numbers.
-
-    Text of a column with a form is turned into numbers.
-    """
+    """Return the columns of a batch as numbers, or texts if these are wanted and have no form; and faults."""
     values: dict[int, Values] = {}
     faults: list[Fault] = []
     for position, as_text in wanted.items():
@@ -279,10 +267,7 @@ def values_of(
 
 
 def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
-    """Return an Arrow array as numbers, NaN where they are missing, and the rows whose text is not a number.
-
-    A number beyond the range of float64 becomes an infinity.
-    """
+    """Return an Arrow array as numbers, NaN where missing, infinite beyond float64; and the rows of other text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

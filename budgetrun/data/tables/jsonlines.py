@@ -6,7 +6,7 @@ from typing import Any
 
 from budgetrun.base.errors import InputError, clipped
 from budgetrun.data.content import HEAD_ROWS, Lines, Origin, head_lines, line_blocks, shown
-from budgetrun.data.tables.columns import MISSING, Batch, Fault, Reader, Sample, check_width, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_width, length_faults
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
@@ -14,15 +14,13 @@ _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str:
 class JsonLines(Reader):
     """JSON lines; the keys of the first rows are the columns."""
 
-    origin: Origin
-
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin)
         found: dict[str, list[Any]] = {}
         lines = [line for line in head_lines(origin).split(b"\n") if line.strip()][:HEAD_ROWS]
         for row, line in enumerate(lines):
-            record = _record(line)
-            for key, value in record.items() if record is not None else ():
+            record = _parsed(line)
+            for key, value in record.items() if isinstance(record, dict) else ():
                 found.setdefault(key, [None] * len(lines))[row] = value
         if not found:
             told = f"; the first line {_parsed(lines[0])}" if lines else ""
@@ -41,24 +39,23 @@ class JsonLines(Reader):
         import pyarrow as pa
         from pyarrow import json as of_arrow
 
-        rows: list[tuple[int, bytes]] = []
+        rows: list[tuple[int, dict[str, Any]]] = []
 
-        def line_of(row: int) -> tuple[int, bytes]:
-            found = enumerate(() if rows else lines.text.split(b"\n"))
-            rows.extend((k, line) for k, line in found if line.strip() and self._fault(line) is None)
+        def row_of(row: int) -> tuple[int, dict[str, Any]]:
+            if not rows:
+                rows.extend((at, record) for at, record in self._records(lines) if isinstance(record, dict))
             return rows[row]
 
         def cell(row: int, position: int) -> str:
-            value = (_record(line_of(row)[1]) or {}).get(self.samples[position - 1].name)
+            value = row_of(row)[1].get(self.samples[position - 1].name)
             return value if isinstance(value, str) else json.dumps(value)
 
         def place(row: int, position: int) -> str:
-            return f"{self.where}:{lines.first + line_of(row)[0]}"
+            return f"{self.where}:{row_of(row)[0]}"
 
         types = {None: pa.string(), "number": pa.float64(), "boolean": pa.bool_()}
         schema = pa.schema([(s.name, types[s.kind]) for s in self.samples if s.kind in types])
         names = {position: self.samples[position - 1].name for position in wanted}
-        faults: list[Fault] = []
         try:
             table = of_arrow.read_json(
                 pa.BufferReader(lines.text),
@@ -66,32 +63,31 @@ class JsonLines(Reader):
                 of_arrow.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
             )
             columns = {position: table.column(name).combine_chunks() for position, name in names.items()}
-            n_rows = table.num_rows
+            return Batch(columns, table.num_rows, place, cell)
         except pa.ArrowInvalid:
             # A line has a fault, or is unusual.
-            records, faults = self._carefully(lines)
+            records: list[dict[str, Any]] = []
+            wrong: list[tuple[int, str]] = []
+            for at, record in self._records(lines):
+                if isinstance(record, dict):
+                    records.append(record)
+                else:
+                    wrong.append((len(records), f"{self.where}:{at}: {record}"))
             texts = {at: [_text(record.get(name)) for record in records] for at, name in names.items()}
-            columns, n_rows = {at: pa.array(values, pa.string()) for at, values in texts.items()}, len(records)
-        return Batch(columns, n_rows, place, cell, faults)
+            columns = {at: pa.array(values, pa.string()) for at, values in texts.items()}
+            return Batch(columns, len(records), place, cell, length_faults(wrong))
 
-    def _carefully(self, lines: Lines) -> tuple[list[dict[str, Any]], list[Fault]]:
-        """Return the objects of lines one by one, and what is wrong."""
-        records: list[dict[str, Any]] = []
-        wrong: list[tuple[int, str]] = []
+    def _records(self, lines: Lines) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """Yield the number of each line that is not blank with its object, or with what is wrong with it."""
         for number, line in enumerate(lines.text.split(b"\n"), start=lines.first):
-            if not line.strip():
-                continue
-            fault = self._fault(line)
-            if fault is None:
-                records.append(_record(line) or {})
-            else:
-                wrong.append((len(records), f"{self.where}:{number}: {fault}"))
-        return records, length_faults(wrong)
+            if line.strip():
+                record = _parsed(line)
+                if isinstance(record, str):
+                    yield number, f"{shown(line.decode(errors='replace'))} {record}"
+                else:
+                    yield number, self._fault(record) or record
 
-    def _fault(self, line: bytes) -> str | None:
-        record = _parsed(line)
-        if isinstance(record, str):
-            return f"{shown(line.decode(errors='replace'))} {record}"
+    def _fault(self, record: dict[str, Any]) -> str | None:
         for key, value in record.items():
             if key not in self._position:
                 return f"key {shown(key)} is not in the first rows"
@@ -99,12 +95,6 @@ class JsonLines(Reader):
             if kind != "nested" and isinstance(value, list | dict):
                 return f"{clipped(key)} is a list or an object; only numbers, text, true, false and null are read"
         return None
-
-
-def _record(line: bytes) -> dict[str, Any] | None:
-    """Return the object of a line; None for other lines."""
-    found = _parsed(line)
-    return None if isinstance(found, str) else found
 
 
 def _parsed(line: bytes) -> dict[str, Any] | str:

@@ -12,37 +12,22 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, counted
-from budgetrun.data.cards import Label
+from budgetrun.config.schema import Label
 from budgetrun.data.content import is_text
 from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
-from budgetrun.data.tables.columns import (
-    NUMBERS,
-    REFUSED,
-    Column,
-    Fault,
-    Reader,
-    Vectors,
-    as_classes,
-    as_label,
-    check_distinct,
-    check_exact,
-    columns_of,
-    find_column,
-    find_label,
-    fitted_columns,
-    to_json,
-)
+from budgetrun.data.tables import columns
+from budgetrun.data.tables.columns import Column, Fault, Reader, Vectors
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, forms_of, values_of, without_missing
 from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
-# Values from which on the first chunk is large enough, however few its rows are.
-_MOST_AT_FIRST = 4_000_000
+_MOST_AT_FIRST = 4_000_000  # values from which on the first chunk is large enough, however few its rows are
 T = TypeVar("T")
 
 
@@ -65,27 +50,18 @@ class Scan:
 
 
 class Table:
-    """Examples and labels of any source; see `open_table`, which makes tables.
+    """Examples and labels of any source; see `open_table`, which makes tables."""
 
-    Attributes
-    ----------
-    where : str
-        The source's name in messages.
-    columns : list of Column
-        The columns found; for vectors, only the labels.
-    label_found : str
-        A sentence on how the label was found.
-    n_rows : int or None
-        None, if it is not known before the end.
-    again : bool
-        `chunks` can be called more than once.
-    skipped, zeroed : int
-        The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
-    numbers : bool
-        The labels are measured numbers; then `classes` is empty.
-    reader : str
-        The format with its revision, such as ``libsvm 1``.
-    """
+    where: str  # the source's name in messages
+    columns: list[Column]  # those found; for vectors, only the labels
+    label_found: str  # a sentence on how the label was found
+    n_rows: int | None  # None, if it is not known before the end
+    again: bool  # `chunks` can be called more than once
+    # The rows that the last call of `chunks` left out because a value is missing, and the values that it read as 0.
+    skipped: int
+    zeroed: int
+    numbers: bool  # the labels are measured numbers; then `classes` is empty
+    reader: str  # the format with its revision, such as ``libsvm 1``
 
     def __init__(
         self,
@@ -100,7 +76,7 @@ class Table:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
         self.numbers = given is not None and not given
-        check_exact(given or (), source.where)
+        columns.check_exact(given or (), source.where)
         self.missing, self._given, self._reader = missing, given, source
         self.where, self.again, self.reader = source.where, source.again, source.format
         self.skipped = self.zeroed = 0
@@ -108,8 +84,7 @@ class Table:
         self._labels_seen: tuple[Label, ...] | None = None
         self._encoded, self._learns = encoding is not None, encoding is None or continued
         self._means: list[list[float]] = [] if encoding is None else encoding.get("means", [])
-        # Missing values by column, once they are counted.
-        self._lost: dict[int, int] = {}
+        self._lost: dict[int, int] = {}  # missing values by column, once they are counted
         if isinstance(source, Vectors):
             source.fit(encoding, self.numbers)
             self.columns = [] if source.label is None else [source.label]
@@ -119,31 +94,31 @@ class Table:
         elif "columns" not in encoding:
             raise InputError(f"{self.where}: a table of columns, where a matrix was learned; give the same format")
         else:
-            found = columns_of(source.samples, source.named)
-            self.columns = fitted_columns(encoding["columns"], found, self.where, label)
+            found = columns.columns_of(source.samples, source.named)
+            self.columns = columns.fitted_columns(encoding["columns"], found, self.where, label)
             self.label_found = "the columns are those of the table that was learned"
         self.n_rows = source.n_rows
 
     def _find_columns(self, label: str | int | None, index: Sequence[str | int]) -> None:
         samples = self._reader.samples
-        self.columns = columns_of(samples, self._reader.named)
+        self.columns = columns.columns_of(samples, self._reader.named)
         if label is None:
-            found, self.label_found = find_label(self.columns, samples, self.where)
+            found, self.label_found = columns.find_label(self.columns, samples, self.where)
         else:
-            found = find_column(self.columns, label, self.where, "label")
+            found = columns.find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"
-        for column in [find_column(self.columns, one, self.where, "index") for one in index]:
+        for column in [columns.find_column(self.columns, one, self.where, "index") for one in index]:
             self.columns[column.position - 1] = replace(column, kind="index", why="left out: as asked", categories=())
         sample = samples[found.position - 1]
-        found = self.columns[found.position - 1] = as_label(found, sample, self.where)
+        found = self.columns[found.position - 1] = columns.as_label(found, sample, self.where)
         if not self.again and not self.numbers:
-            values = {value for value in sample.values if value is not None}
+            labels: set[Any] = {value for value in sample.values if value is not None}
             if found.numeric:
-                labels: set[Any] = {float(v) for v in values if not (isinstance(v, str) and is_text(v))}
+                labels = {float(v) for v in labels if not (isinstance(v, str) and is_text(v))}
             else:
-                labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in values}
-            check_distinct(labels, self.where, found)
-            self._labels_seen = as_classes(labels)
+                labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in labels}
+            columns.check_distinct(labels, self.where, found)
+            self._labels_seen = columns.as_classes(labels)
         self._gaps_seen = {at for at, sample in enumerate(samples, start=1) if None in sample.values}
         # The values, perhaps many, are not needed any more.
         self._reader.samples = [replace(sample, values=()) for sample in samples]
@@ -159,7 +134,7 @@ class Table:
                 self._look_through()
             elif fills:
                 self.columns = [replace(c, gaps=c.position in self._gaps_seen) for c in self.columns]
-        n_numbers = sum(column.kind in NUMBERS for column in self.columns)
+        n_numbers = sum(column.kind in columns.NUMBERS for column in self.columns)
         means = Means(n_numbers, self._learns) if fills else None
         if means and self._means:
             means.totals, means.counts = map(np.array, self._means)
@@ -167,12 +142,12 @@ class Table:
 
     def _look_through(self) -> None:
         """Find all categories and labels, and the columns that have gaps if these are filled; count the rows."""
-        columns = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
-        found: dict[int, set[Any]] = {column.position: set(column.categories) for column in columns}
+        searched = [c for c in self.columns if c.kind == "label" or (c.kind == "category" and not self._encoded)]
+        found: dict[int, set[Any]] = {column.position: set(column.categories) for column in searched}
         fills = self.missing == "fill" and not self._encoded
-        numbers = [c for c in self.columns if fills and c.kind in NUMBERS]
-        lost = {column.position: 0 for column in [*columns, *numbers] if fills and column.kind != "label"}
-        wanted, forms = {column.position: column.as_text for column in [*columns, *numbers]}, forms_of(self.columns)
+        numbers = [c for c in self.columns if fills and c.kind in columns.NUMBERS]
+        lost = {column.position: 0 for column in [*searched, *numbers] if fills and column.kind != "label"}
+        wanted, forms = {column.position: column.as_text for column in [*searched, *numbers]}, forms_of(self.columns)
         n_rows = 0
         for batch in filter(None, self._reader.batches(wanted)):
             n_rows += batch.n_rows
@@ -181,20 +156,20 @@ class Table:
                 of_column = values[position]
                 gone = of_column.codes == -1 if isinstance(of_column, Texts) else np.isnan(of_column)
                 lost[position] += int(np.count_nonzero(gone))
-            for column in columns:
+            for column in searched:
                 if column.kind == "label" and self.numbers:
                     continue
                 of_batch, known = values[column.position], found[column.position]
                 known.update(of_batch.values if isinstance(of_batch, Texts) else set(of_batch.tolist()))
-                check_distinct(known, self.where, column)
+                columns.check_distinct(known, self.where, column)
         self.n_rows, self._lost = n_rows, lost
-        self.columns = [replace(c, gaps=lost.get(c.position, 0) > 0) if fills else c for c in self.columns]
-        columns = [self.columns[column.position - 1] for column in columns]
-        for column in columns:
-            if column.kind == "category":
-                self.columns[column.position - 1] = replace(column, categories=tuple(sorted(found[column.position])))
-            else:
-                self._labels_seen = as_classes(found[column.position])
+        for at, column in enumerate(self.columns):
+            if fills:
+                column = self.columns[at] = replace(column, gaps=lost.get(column.position, 0) > 0)
+            if column.kind == "label":
+                self._labels_seen = columns.as_classes(found[column.position])
+            elif column.kind == "category" and not self._encoded:
+                self.columns[at] = replace(column, categories=tuple(sorted(found[column.position])))
 
     @property
     def features(self) -> list[str]:
@@ -222,7 +197,7 @@ class Table:
         if self._given:
             return tuple(self._given)
         if isinstance(self._reader, Vectors):
-            return () if self.numbers else as_classes(self._reader.labels())
+            return () if self.numbers else columns.as_classes(self._reader.labels())
         if self.label_column is not None and self._labels_seen is None and (self.again or not self.numbers):
             self._look_through()
         return self._labels_seen or ()
@@ -234,7 +209,7 @@ class Table:
         if isinstance(self._reader, Vectors):
             return {"n_features": len(self.features), "classes": classes, **self._reader.fitting}
         assert self._encoder
-        return {"columns": to_json(self.columns), "classes": classes, **self.means}
+        return {"columns": columns.to_json(self.columns), "classes": classes, **self.means}
 
     @property
     def means(self) -> dict[str, Any]:
@@ -248,7 +223,7 @@ class Table:
         """
         if isinstance(self._reader, Vectors):
             raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
-        column = find_column(self.columns, name, self.where, "by")
+        column = columns.find_column(self.columns, name, self.where, "by")
         if column.kind == "nested":
             raise InputError(self._refusal(column))
         return self._texts({column.position: True})
@@ -261,11 +236,9 @@ class Table:
             yield from (values[code] for code in found.codes.tolist())
 
     def chunks(self, n_rows: int = CHUNK_ROWS, at_first: int = 1) -> Iterator[Chunk]:
-        """Yield all examples in order, at most ``n_rows`` at a time; a thread reads ahead.
+        """Yield all examples in order, at most ``n_rows`` at a time, but ``at_first`` ones or more in the first chunk.
 
-        The first chunk has ``at_first`` rows or more, if the source has.
-
-        An InputError names the place of the first fault of the source.
+        A thread reads ahead. An InputError names the place of the first fault of the source.
         """
         if refused := self.refused():
             raise InputError(refused[0])
@@ -311,43 +284,38 @@ class Table:
 
     def whole(self, content_bytes: int = 0) -> tuple[Matrix, NDArray[Any]]:
         """Return all examples and labels; the memory of the content is in use already."""
-        d, n, most_rows = len(self.features), 0, self._reader.most_rows
+        d, n = len(self.features), 0
         X: NDArray[np.float64] | None = None
         sparse: list[Matrix] = []
         labels = []
         for chunk in self.chunks():
             labels.append(chunk.y)
-            end = n + chunk.X.shape[0]
-            if isinstance(chunk.X, np.ndarray):
-                if X is None:
-                    rows = most_rows or end
-                    limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
-                    X = np.empty((rows, d))
-                elif end > len(X):
-                    of = f"a table of more than {end:,} x {d:,} numbers"
-                    limits.check(content_bytes + 24 * end * d, self.where, of)
-                    X = np.concatenate([X[:n], np.empty((end, d))])
-                X[n:end] = chunk.X
-            else:
+            if not isinstance(chunk.X, np.ndarray):
                 sparse.append(chunk.X)
+                continue
+            end = n + len(chunk.X)
+            if X is None:
+                rows = self._reader.most_rows or end
+                limits.check(content_bytes + 8 * rows * d, self.where, f"a table of {rows:,} x {d:,} numbers")
+                X = np.empty((rows, d))
+            elif end > len(X):
+                limits.check(content_bytes + 24 * end * d, self.where, f"a table of more than {end:,} x {d:,} numbers")
+                X = np.concatenate([X[:n], np.empty((end, d))])
+            X[n:end] = chunk.X
             n = end
         if X is not None:
             return X[:n], np.concatenate(labels)
-        from scipy.sparse import vstack
-
         return vstack(sparse, format="csr"), np.concatenate(labels)
 
     def _raise_first(self, piece: Piece) -> None:
-        allowed = {"skip": ("missing", "no label"), "zero": ("missing",)}.get(self.missing, ())
-        if self.missing == "fill" and self._learns:
-            allowed = ("no label",)
+        of_fill = ("no label",) if self._learns else ()
+        allowed = {"skip": ("missing", "no label"), "zero": ("missing",), "fill": of_fill}.get(self.missing, ())
         wrong = [fault for fault in piece.faults if fault.kind not in allowed]
         if wrong:
             first = min(wrong, key=lambda fault: (fault.row, fault.position))
             raise InputError(_located(first, piece) + self._advice(first))
 
     def _advice(self, fault: Fault) -> str:
-        label = self.label_column
         if fault.kind == "missing":
             advice = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
             return f" in {self._column(fault.position)}; {advice}"
@@ -357,7 +325,7 @@ class Table:
         if fault.kind == "label":
             return "; name all labels in advance (--classes)"
         if fault.kind != "length" and fault.told.endswith(("number", "float64")):
-            is_label = label is not None and label.position == fault.position
+            is_label = self.label_column is not None and self.label_column.position == fault.position
             return "; a label is a number too" if is_label else "; a feature is a finite number"
         return ""
 
@@ -374,10 +342,10 @@ class Table:
         told += [f"{c} is read as 0 and 1 ({c.why})" for c in self.columns if c.kind == "boolean"]
         told += [f"{c} is read as {TOLD[c.form]} ({c.why})" for c in self.columns if c.form]
         for c in [c for c in self.columns if self.missing == "fill" and self._lost.get(c.position)]:
-            n, how = self._lost[c.position], "the mean of the values before them"
-            own = "a category of their own" if c.gaps else "no category"
-            how = own if c.kind == "category" else how + ", with a feature that tells it" * c.gaps
-            told.append(f"{c}: {counted(n, 'missing value')} became {how}")
+            how = "the mean of the values before them" + ", with a feature that tells it" * c.gaps
+            if c.kind == "category":
+                how = "a category of their own" if c.gaps else "no category"
+            told.append(f"{c}: {counted(self._lost[c.position], 'missing value')} became {how}")
         if self.skipped:
             what = "the label" if self.missing == "fill" else "a value"
             told.append(f"{counted(self.skipped, 'row')} left out because {what} is missing")
@@ -390,14 +358,12 @@ class Table:
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
-        told = [self._refusal(c) for c in self.columns if c.kind in REFUSED]
         usable = isinstance(self._reader, Vectors) or any(c.features or c.kind == "category" for c in self.columns)
-        if not told and not usable:
-            told = [f"{self.where}: only one column; a row is a label and at least one feature"]
-        return told
+        alone = [] if usable else [f"{self.where}: only one column; a row is a label and at least one feature"]
+        return [self._refusal(c) for c in self.columns if c.kind in columns.REFUSED] or alone
 
     def _refusal(self, column: Column) -> str:
-        return f"{self.where}: {column}: {column.why}; {REFUSED[column.kind]}"
+        return f"{self.where}: {column}: {column.why}; {columns.REFUSED[column.kind]}"
 
     def scan(self) -> Scan:
         """Read everything, and return all faults with their counts."""
@@ -411,7 +377,7 @@ class Table:
                 seen[key] = count + fault.n, first or _located(fault, piece)
             found.n_rows += piece.n_rows + sum(fault.n for fault in piece.faults if fault.kind == "length")
             for label, count in zip(*np.unique(piece.y, return_counts=True), strict=True):
-                for value in as_classes([label.item()]):
+                for value in columns.as_classes([label.item()]):
                     found.counts[value] = found.counts.get(value, 0) + int(count)
             if isinstance(piece.X, np.ndarray) and piece.X.size:
                 with np.errstate(invalid="ignore"):
@@ -424,11 +390,9 @@ class Table:
         if self.label_column is not None and len(found.counts) == 1:
             only = f"all rows have the label {next(iter(found.counts))}"
             found.problems.append(f"{self.where}: {only}; nothing can be learned from a single label")
-        if ranges and found.n_rows > 1:
-            for feature in np.flatnonzero(ranges[0] == ranges[1]):
-                told = f"{self.where}: feature {self.features[feature]} is constant: always {ranges[0][feature]:g}"
-                found.notes.append(told)
-        found.notes += [f"{self.where}: {one}" for one in self._unknown_notes()]
+        constant = np.flatnonzero(ranges[0] == ranges[1]) if ranges and found.n_rows > 1 else ()
+        told = [f"feature {self.features[k]} is constant: always {ranges[0][k]:g}" for k in constant]
+        found.notes += [f"{self.where}: {one}" for one in told + self._unknown_notes()]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
 

@@ -39,10 +39,7 @@ def form_of(values: Iterable[str]) -> str:
 
 @lru_cache(maxsize=10_000)
 def number(text: str, form: str) -> float:
-    """Return the number that a text stands for: of a date or time, the days since 1970-01-01 or midnight, in UTC.
-
-    NaN, if it has another form.
-    """
+    """Return the number of a text, NaN in another form: of a date or time, days since 1970-01-01 or midnight in UTC."""
     if form in MARKS:
         found = MARKS[form].fullmatch(text)
         plain = text.replace(".", "").replace(",", ".") if form == "1.234,5" else text.replace(",", "")

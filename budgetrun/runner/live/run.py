@@ -39,9 +39,8 @@ from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
 
 if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, RunSpec
+    from budgetrun.config.schema import Config, Label, RunSpec
     from budgetrun.config.yaml import Mistake
-    from budgetrun.data.cards import Label
     from budgetrun.data.tables import Table
     from budgetrun.kernels.kinds import Matrix
 
