@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.problem import PREFIX_LOG_LOSS
-from budgetrun.config.quantities import Quantity
 from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Table
-from budgetrun.results.report.numbers import PLACE, STREAM, Place
+from budgetrun.results.report.numbers import STREAM, Place
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.statistics import LEVEL, holm
 from budgetrun.results.store.read import Results
@@ -89,21 +88,14 @@ class Paired(NamedTuple):
     p_holm: float
 
 
-def paired(table: Table, runs: pd.DataFrame, quantity: Quantity) -> dict[Place, Paired]:
+def paired(table: Table, runs: pd.DataFrame) -> dict[Place, Paired]:
     """Return the difference of each cell from the best of its row, but for that cell itself."""
-    runs = runs[runs[quantity.column].notna()]
-    streams = {
-        key: own.set_index(STREAM)["shown"]
-        for key, own in runs.assign(shown=quantity.factor * runs[quantity.column])
-        .groupby([*PLACE[:-1], *STREAM])["shown"]
-        .mean()
-        .reset_index()
-        .groupby(PLACE[:-1])
-    }
+    runs = runs.assign(shown=table.quantity.factor * runs[table.quantity.column]).dropna(subset=["shown"])
+    means = runs.groupby(["dataset", "label", "kind", "value", *STREAM])["shown"].mean()
     found: dict[Place, Paired] = {}
     for _, best, others in _rows(table):
         for cell in others:
-            first, second = (streams[*one.key[:2], *one.key.budget] for one in (cell, best))
+            first, second = (means[*one.key[:2], *one.key.budget] for one in (cell, best))
             differences = (first - second).dropna().to_numpy()
             if len(differences) > 1:
                 found[cell.key] = Paired(best.place.label, *statistics.paired(differences)[:4], math.nan)
@@ -127,8 +119,7 @@ def marks(table: Table, results: Results) -> dict[Place, str]:
 def _rows(table: Table) -> Iterator[tuple[list[Cell], Cell, list[Cell]]]:
     """Return the measured cells of each row with several, the best of them, and the others."""
     for row in (row for block in table.blocks for row in block.rows):
-        cells = [cell for cell in row.cells if cell.measured]
-        if len(cells) > 1:
+        if len(cells := [cell for cell in row.cells if cell.measured]) > 1:
             best = min(cells, key=lambda cell: cell.measured.mean if cell.measured else math.inf)
             yield cells, best, [cell for cell in cells if cell is not best]
 
