@@ -244,12 +244,11 @@ def compare(
     # Data sets are called as in the first.
     first, *others = (replace(one, values=_values(one, shown)) for one in found)
     others = [replace(one, values=_renamed(first, one)) for one in others]
-    lacking = [(one, [unit for unit in first.values if unit not in one.values]) for one in others]
     absent = [
         f"{one.name}: lacks {len(units):,} of the {len(first.values):,} units that {first.name} has, such as "
         f"{units[0].title}"
-        for one, units in lacking
-        if units
+        for one in others
+        if (units := [unit for unit in first.values if unit not in one.values])
     ]
     differences = list(_differences(first, others, test))
     if not differences:

@@ -163,7 +163,7 @@ class Arena:
         return {
             "streams": [results.title(one) for one in datasets],
             "learners": [results.title(one) for one in labels],
-            "families": [_TITLES.get(family := results.families[one], family) for one in labels],
+            "families": [_TITLES.get(family, family) for family in (results.families[one] for one in labels)],
             "sizes": [[_key(size), _size(size)] for size in self.sizes],
             "rows": rows,
             "curves": self._curves(),

@@ -47,20 +47,18 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
 
 def _record(row: Row) -> list[str]:
     verdict = row.verdict
-    shown = (
-        vars(row)
-        | vars(verdict)
-        | {
-            "run_id": " ".join(row.run_ids),
-            "budget": "" if row.budget is None else row.budget,
-            "mistakes": verdict.count,
-            "bound": verdict.value,
-            "ratio": verdict.ratio,
-            "applies": "yes" if verdict.applies else "no",
-            "condition": verdict.conditions if verdict.applies else verdict.reason,
-            "competitor": verdict.competitor.name if verdict.competitor else "",
-        }
-    )
+    shown = {
+        **vars(row),
+        **vars(verdict),
+        "run_id": " ".join(row.run_ids),
+        "budget": "" if row.budget is None else row.budget,
+        "mistakes": verdict.count,
+        "bound": verdict.value,
+        "ratio": verdict.ratio,
+        "applies": "yes" if verdict.applies else "no",
+        "condition": verdict.conditions if verdict.applies else verdict.reason,
+        "competitor": verdict.competitor.name if verdict.competitor else "",
+    }
     return [_exact(shown[name]) for name in COLUMNS]
 
 

@@ -4,6 +4,7 @@ The rules are those of docs/configs.md, "Comparing learners".
 """
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -62,30 +63,21 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
 
 def _at_ends(candidates: Sequence[Candidate]) -> tuple[int, int]:
     """Return how many chosen values of parameters are the first or the last of their grid, and how many there are."""
-    grids: dict[Any, list[str]] = {}
+    # How many streams chose each value, by place and parameter.
+    grids: dict[Any, Counter[str]] = defaultdict(Counter)
     for one in candidates:
         for item in one.place.setting.items:
-            values = grids.setdefault((*one.place[:3], item.partition("=")[0]), [])
-            values += [item] * (item not in values)
-    chosen = [
-        (one.n_streams, item in (grid[0], grid[-1]))
-        for one in candidates
-        for item in one.place.setting.items
-        if len(grid := grids[*one.place[:3], item.partition("=")[0]]) > 1
-    ]
-    return sum(n for n, at_end in chosen if at_end), sum(n for n, _ in chosen)
+            grids[*one.place[:3], item.partition("=")[0]][item] += one.n_streams
+    counts = [list(grid.values()) for grid in grids.values() if len(grid) > 1]
+    return sum(own[0] + own[-1] for own in counts), sum(map(sum, counts))
 
 
 class Paired(NamedTuple):
     """The difference of a cell from the best of its row, over the streams of both, in the table's unit."""
 
     best: str
-    difference: float
-    # The 95% confidence interval of the mean difference; p of the paired t-test, and by Holm's method in the table.
-    low: float
-    high: float
-    p: float
-    p_holm: float
+    test: statistics.Paired
+    p_holm: float  # by Holm's method in the table
 
 
 def paired(table: Table, runs: pd.DataFrame) -> dict[Place, Paired]:
@@ -98,8 +90,8 @@ def paired(table: Table, runs: pd.DataFrame) -> dict[Place, Paired]:
             first, second = (means[*one.key[:2], *one.key.budget] for one in (cell, best))
             differences = (first - second).dropna().to_numpy()
             if len(differences) > 1:
-                found[cell.key] = Paired(best.place.label, *statistics.paired(differences)[:4], math.nan)
-    adjusted = holm([one.p for one in found.values()])
+                found[cell.key] = Paired(best.place.label, statistics.paired(differences), math.nan)
+    adjusted = holm([one.test.p for one in found.values()])
     return {key: one._replace(p_holm=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
 
 
@@ -151,5 +143,5 @@ def notes(table: Table) -> list[str]:
 def paired_rows(table: Table) -> list[list[Any]]:
     """Return the header and the rows of the file of differences."""
     header = ["dataset", "label", "budget", "best", "difference", "low", "high", "p", "p_holm"]
-    rows = [[key.dataset, key.label, key.budget.title(), *one] for key, one in table.paired.items()]
-    return [header, *rows]
+    rows = table.paired.items()
+    return [header, *([*key[:2], key.budget.title(), one.best, *one.test[:4], one.p_holm] for key, one in rows)]

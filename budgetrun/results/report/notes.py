@@ -111,8 +111,8 @@ def _by_dataset(results: Results, table: Table) -> list[str]:
         by_dataset = spec.by_dataset if spec else {}
         for name in sorted(by_dataset, key=lambda name: name != "budget"):
             values = {data: by_dataset[name].by_dataset.get(data, ()) for data in results.datasets if data in shown}
-            single = {results.title(data): value_text(own[0]) for data, own in values.items() if len(own) == 1}
-            text = ", ".join(map(" ".join, single.items()))
+            single = ((data, own[0]) for data, own in values.items() if len(own) == 1)
+            text = ", ".join(f"{results.title(data)} {value_text(value)}" for data, value in single)
             alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
     return [f"{name} of {results.titles(labels)}: {text}." for (name, text), labels in alike.items() if text]
 

@@ -159,12 +159,9 @@ def _headline(results: Results) -> str:
             full = f"{'best kernel learner ' if several else ''}{full}{',' if details else ''}"
         names.setdefault(family, full[0].lower() + full[1:] if family == "linear" else full)
     order = ("combined", "constant", "linear", "kernel") if "combined" in best else ("kernel", "constant", "linear")
-    verb = " errs" if problem.of_classes else f" has an {problem.error_title} of"
-    parts = [
-        f"{names[family]}{'' if i else verb} {quantity.write(measured[best[family]].mean)}{quantity.unit}"
-        for i, family in enumerate(family for family in order if family in best)
-    ]
-    text = "; ".join(parts)
+    shown = [family for family in order if family in best]
+    names[shown[0]] += " errs" if problem.of_classes else f" has an {problem.error_title} of"
+    text = "; ".join(f"{names[one]} {quantity.write(measured[best[one]].mean)}{quantity.unit}" for one in shown)
     return text[0].upper() + text[1:] + "."
 
 
