@@ -65,9 +65,8 @@ def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
         click.echo("first use ...", err=True)
         pages.write_csv(folder / "first_use.csv", measure_first_use())
     write_ratios(folder / RATIOS)
-    pages.draw(
-        folder / "growth", "Time of the engine and of a plain loop, one core", growth.AXES, points, "learner", "side"
-    )
+    title = "Time of the engine and of a plain loop, one core"
+    pages.draw(folder / "growth", title, growth.AXES, points, "learner", "side")
     page = pages.BENCH.format(comparisons="".join(map(pages.section, done)), end=pages.end(missing))
     write(folder / "bench.md", page)
 

@@ -85,10 +85,11 @@ _forgetron = partial(
 )
 _squared = partial(ProjectronPlusPlus, threshold="squared_distance")
 _projectron = partial(Case, _squared, loops.projectron_pp, goal=4.0, turns=2)
+_a9a = partial(Case, data=A9A, gamma=0.04)
 CASES = {
     "usps_perceptrons": Case(Perceptron, loops.perceptron, USPS, 0.78, goal=90.0),
     "a9a_SelfTunedForgetron": _forgetron(A9A, 0.04, goal=7.0),
-    "a9a_Perceptron": Case(Perceptron, loops.perceptron, A9A, 0.04, goal=15.0, beside=True),
+    "a9a_Perceptron": _a9a(Perceptron, loops.perceptron, goal=15.0, beside=True),
     "ijcnn1_SelfTunedForgetron": _forgetron(IJCNN1, 8.0, goal=2.0),
     "ijcnn1_projectron_pp": _projectron(IJCNN1, 8.0, {"eta": 0.05}),
     "a9a_projectron_pp": _projectron(A9A, 0.04, {"eta": 0.05}),
@@ -98,16 +99,13 @@ CASES = {
     "cod_rna_projectron_2024": Case(
         AlwaysAddingProjectron, loops.always_adding_projectron, COD_RNA, 0.5, {"eta": 0.9}, goal=4.0, turns=1
     ),
+    # One learner of the field for every form of hypothesis, at one setting.
+    "a9a_bsgd": _a9a(RemovingBSGD, loops.bsgd, given={"budget": BUDGET, "regulariser": 1e-3}),
+    "a9a_bogd": _a9a(BOGD, loops.bogd, given={"budget": BUDGET, "step": 1.0, "regulariser": 1e-3}),
+    "a9a_avm": _a9a(SphereAVM, loops.avm, given={"delta": 1.9, "max_size": BUDGET, "regulariser": 1e-3}),
+    "a9a_fogd": _a9a(FOGD, loops.fogd, given={"features": BUDGET, "step": 0.1}),
+    "a9a_nogd": _a9a(NOGD, loops.nogd, given={"budget": BUDGET, "step": 0.1, "rank": 40}),
 }
-# One learner of the field for every form of hypothesis, at one setting on a9a.
-FIELD: dict[str, tuple[Callable[..., BinaryLearner], Loop, dict[str, Any]]] = {
-    "bsgd": (RemovingBSGD, loops.bsgd, {"budget": BUDGET, "regulariser": 1e-3}),
-    "bogd": (BOGD, loops.bogd, {"budget": BUDGET, "step": 1.0, "regulariser": 1e-3}),
-    "avm": (SphereAVM, loops.avm, {"delta": 1.9, "max_size": BUDGET, "regulariser": 1e-3}),
-    "fogd": (FOGD, loops.fogd, {"features": BUDGET, "step": 0.1}),
-    "nogd": (NOGD, loops.nogd, {"budget": BUDGET, "step": 0.1, "rank": 40}),
-}
-CASES |= {f"a9a_{name}": Case(learner, loop, A9A, 0.04, given) for name, (learner, loop, given) in FIELD.items()}
 
 
 def compare(name: str, case: Case, sizes: Sizes, data_dir: Path | None) -> Comparison:

@@ -91,7 +91,9 @@ def self_tuned_forgetron(X: Floats, y: Labels, gamma: float, *, budget: int) -> 
         if size == budget:
             oldest = weights.item(place)
             score = float(kept[place] @ weights) + weight * k.item(place)
-            phi, Q = _shrinking(oldest, score, Q, len(mistakes))
+            sigma, mu = abs(oldest), score if oldest > 0 else -score
+            phi = gentlest_shrinking(sigma, mu, Q, len(mistakes))
+            Q += damage(phi * sigma, phi * mu)
             weights *= phi
             weight *= phi
         held.put(place, t, weight)
@@ -99,13 +101,6 @@ def self_tuned_forgetron(X: Floats, y: Labels, gamma: float, *, budget: int) -> 
         kept[:size, place] = k
         kept[place, place] = 1.0
     return mistakes
-
-
-def _shrinking(oldest: float, score: float, Q: float, n_mistakes: int) -> tuple[float, float]:
-    """Return phi for the removal of the oldest example, by its weight and score, and the next Q."""
-    sigma, mu = abs(oldest), score if oldest > 0 else -score
-    phi = gentlest_shrinking(sigma, mu, Q, n_mistakes)
-    return phi, Q + damage(phi * sigma, phi * mu)
 
 
 class Inverse:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
+from statistics import linear_regression
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -107,7 +108,7 @@ def write_csv(path: Path, records: Sequence[Any]) -> None:
 
 
 def draw(path: Path, title: str, panels: Mapping[str, str], points: Sequence[Any], who: str, how: str) -> None:
-    """Draw points as PNG and SVG: one panel per entry of ``panels``, which are the labels of its axis, two in a row.
+    """Draw points as PNG: one panel per entry of ``panels``, which are the labels of its axis, two in a row.
 
     ``who`` and ``how`` are the columns of points by which a line has its color and marker, and its dashes.
     """
@@ -150,6 +151,4 @@ def _finish(axes: Axes, label: str) -> None:
 def slope(line: Sequence[Any]) -> float:
     """Return the exponent of growth over the upper half of a line, by least squares on the logarithms."""
     upper = line[-max(2, (len(line) + 1) // 2) :]
-    xs, ys = ([math.log(value) for value in values] for values in zip(*((p.x, p.seconds) for p in upper), strict=True))
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+    return linear_regression([math.log(point.x) for point in upper], [math.log(point.seconds) for point in upper]).slope

@@ -58,11 +58,11 @@ class Plain(Side):
 class Engine(Side):
     """The engine, with one learner per row of the labels Y, shape (n, T), over X; ``group`` is that of the last run."""
 
-    def __init__(self, kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray, block_size: int = BLOCK_SIZE) -> None:
+    def __init__(self, kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray) -> None:
         def play() -> list[int]:
             self.group = Group(kernel, [make() for _ in Y], range(len(Y)))
-            for start in range(0, X.shape[0], block_size):
-                self.group.feed(X[start : start + block_size], Y[:, start : start + block_size])
+            for start in range(0, X.shape[0], BLOCK_SIZE):
+                self.group.feed(X[start : start + BLOCK_SIZE], Y[:, start : start + BLOCK_SIZE])
             return [member.count.mistakes for member in self.group.members]
 
         super().__init__(play)

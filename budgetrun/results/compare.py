@@ -20,13 +20,14 @@ from markupsafe import Markup
 from budgetrun.base.errors import InputError, counted
 from budgetrun.base.files import write
 from budgetrun.base.grid import Grid, text
-from budgetrun.config.quantities import ONLINE_ERROR, QUANTITIES, REST_ERROR, REST_RMSE, RMSE, Quantity, figures
-from budgetrun.config.schema import ChooseSpec, DatasetSpec, TableSpec
+from budgetrun.config.quantities import QUANTITIES, Quantity, figures
+from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.results.plotting import STYLE
 from budgetrun.results.report.formats import template
 from budgetrun.results.report.numbers import STREAM, places_of
-from budgetrun.results.report.selection import choose
+from budgetrun.results.report.selection import LATER, choose
 from budgetrun.results.statistics import LEVEL, Friedman, Paired, TestName, friedman, holm, mean_ranks, paired
+from budgetrun.results.store.files import AGAIN
 from budgetrun.results.store.read import Results, load
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Contender:
-    """A results folder, or one label in it: its values by unit and stream, in the unit that is shown."""
+    """A results folder, or one label in it, maybe with one budget: its values by unit and stream, as they are shown."""
 
     name: str
     results: Results
-    values: dict[Unit, pd.Series[float]]
+    label: str = ""  # empty for the whole folder
+    budget: str = ""  # empty for the only one
+    values: dict[Unit, pd.Series[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -156,18 +159,18 @@ class Comparison:
         heads, words = _heads(shown), self.quantity.write
         rows = []
         for one in shown:
-            low, high = (_signed(words, end) for end in one.paired[1:3])
-            numbers = [f"{one.n}", words(one.first), words(one.mean), _signed(words, one.paired.mean)]
-            numbers += [f"{low} to {high}" if one.n > 1 else "", _percent(one), _p(one.paired.p), _p(one.p_holm)]
-            mark = "beyond" if one.is_beyond else "*" if one.differs else ""
-            named = [one.contender] if several else []
-            rows.append([*_named(one.unit, heads), *named, *numbers, _effect(one.paired.effect), mark])
+            mean, low, high, p, effect = one.paired
+            named = [*_named(one.unit, heads), *[one.contender] * several, f"{one.n}"]
+            interval = f"{self._signed(low)} to {self._signed(high)}" if one.n > 1 else ""
+            percent = f"{100 * mean / abs(one.first):+.1f}%" if one.first else ""
+            numbers = [words(one.first), words(one.mean), self._signed(mean), interval, percent]
+            mark = "beyond" if one.is_beyond else "*" * one.differs
+            rows.append([*named, *numbers, _p(p), _p(one.p_holm), _effect(effect), mark])
         unit = self.quantity.difference_unit.strip()
         # Of two, the second one names its column.
-        columns = [*heads, *(["compared"] if several else []), "streams", self.contenders[0]]
-        difference = f"difference ({unit})" if unit else "difference"
-        columns += ["mean" if several else self.contenders[1], difference, "95% interval", "percent"]
-        columns += ["p", "p (Holm)", "effect", ""]
+        columns = [*heads, *["compared"] * several, "streams", self.contenders[0]]
+        columns += ["mean" if several else self.contenders[1], f"difference ({unit})" if unit else "difference"]
+        columns += ["95% interval", "percent", "p", "p (Holm)", "effect", ""]
         title = "Pairs that differ" if is_short else "By stream"
         found = [Grid(columns, rows, title, {*range(len(heads) + several), len(columns) - 1})] if rows else []
         return found + self._over_data_sets([one for one in self.overall if not is_short or one.differs])
@@ -178,41 +181,41 @@ class Comparison:
         heads = _heads(shown)
         ranks, pairs = [], []
         for one in shown:
-            named = _named(one.unit, heads)
-            tested = [f"{one.friedman.chi2:.2f}", _p(one.friedman.p), f"{one.friedman.f:.2f}"]
-            numbers = [f"{one.n}", *map("{:.3f}".format, one.ranks), *tested, f"{one.friedman.distance:.2f}"]
-            ranks.append([*named, *numbers])
+            named, (chi2, p, f, distance) = _named(one.unit, heads), one.friedman
+            tested = [f"{chi2:.2f}", _p(p), f"{f:.2f}", f"{distance:.2f}"]
+            ranks.append([*named, f"{one.n}", *map("{:.3f}".format, one.ranks), *tested])
             for (first, second, test), p in zip(one.pairs, one.p_holm, strict=True):
-                own = [f"{second} - {first}", f"{one.n}", _signed(self.quantity.write, test.mean)]
+                own = [f"{second} - {first}", f"{one.n}", self._signed(test.mean)]
                 pairs.append([*named, *own, _p(test.p), _p(p), _effect(test.effect)])
-        n, over = len(heads), ["data sets"]
-        columns = [*heads, *over, *self.contenders, "chi-squared", "p", "F", "critical difference"]
-        tested = [*heads, "pair", *over, "mean difference", "p", "p (Holm)", "effect"]
+        columns = [*heads, "data sets", *self.contenders, "chi-squared", "p", "F", "critical difference"]
+        tested = [*heads, "pair", "data sets", "mean difference", "p", "p (Holm)", "effect"]
         return [
-            Grid(columns, ranks, "Mean ranks over data sets, with Friedman's test", range(n)),
-            Grid(tested, pairs, "Pairs over data sets", range(n + 1)),
+            Grid(columns, ranks, "Mean ranks over data sets, with Friedman's test", range(len(heads))),
+            Grid(tested, pairs, "Pairs over data sets", range(len(heads) + 1)),
         ]
+
+    def _signed(self, value: float) -> str:
+        shown = self.quantity.write(value)
+        return shown if shown.startswith("-") else f"+{shown}"
 
     def text(self, width: float = math.inf) -> str:
         """Return the tables, the remarks and the summary for a terminal."""
         parts = [*(text(grid, width).strip("\n") for grid in self.grids(is_short=True)), "\n".join(self.remarks)]
         return "\n\n".join([*parts, "\n".join([*self.absent, self.summary])])
 
-    def json(self) -> str:
-        """Return all numbers as JSON; null for what is not known."""
-        told = {"quantity": self.quantity.name, "unit": self.quantity.unit, "failed": self.failed}
-        return json.dumps(_flat(vars(self) | told), indent=1) + "\n"
+    def write(self, path: Path) -> None:
+        """Write all numbers as JSON, null for what is not known, or else a page that loads nothing, by suffix.
 
-    def html(self) -> str:
-        """Return a page that loads nothing, with a critical-difference diagram of three or more contenders."""
+        The page has a critical-difference diagram of three or more contenders.
+        """
+        if path.suffix == ".json":
+            told = {"quantity": self.quantity.name, "unit": self.quantity.unit, "failed": self.failed}
+            write(path, json.dumps(_flat(vars(self) | told), indent=1) + "\n")
+            return
         shown = self.overall if len(self.contenders) >= _LEAST else []
         diagrams = [drawn(diagram(self.contenders, one.ranks, one.friedman.distance)) for one in shown]
         title = "Comparison of " + ", ".join(self.contenders)
-        return template("compare.html.jinja").render(title=title, found=self, diagrams=diagrams)
-
-    def write(self, path: Path) -> None:
-        """Write the comparison as JSON or as a page, by suffix."""
-        write(path, self.json() if path.suffix == ".json" else self.html())
+        write(path, template("compare.html.jinja").render(title=title, found=self, diagrams=diagrams))
 
 
 def compare(
@@ -227,27 +230,25 @@ def compare(
     Raises InputError: something given is not there, or the rounds of a data set are not the same.
     """
     found = [_open(one) for one in given]
-    if len({bool(label) for _, label, _ in found}) > 1:
-        bare = next(name for (_, label, _), name in zip(found, given, strict=True) if not label)
+    if len({bool(one.label) for one in found}) > 1:
+        bare = next(one.name for one in found if not one.label)
         raise InputError(f"{bare}: give a label with each results folder (FOLDER:LABEL), or with none of them")
-    shown = _quantity(quantity, [results for results, _, _ in found])
+    shown = _quantity(quantity, [one.results for one in found])
     notes: list[str] = []
-    if any(label and _has_settings(results, label) for results, label, _ in found):
-        shown = {ONLINE_ERROR: REST_ERROR, RMSE: REST_RMSE}.get(shown, shown)
-        found = [(_chosen(results, label, notes), label, budget) for results, label, budget in found]
-    contenders = [
-        Contender(name, results, _values(name, results, label, budget, shown))
-        for name, (results, label, budget) in zip(_names(given, found), found, strict=True)
-    ]
+    if any(one.label and _has_settings(one) for one in found):
+        shown = LATER.get(shown, shown)
+        found = [_chosen(one, notes) for one in found]
+    short = [f"{one.label}@{one.budget}" if one.budget else one.label or one.results.folder.name for one in found]
+    names = short if len(set(short)) == len(short) else given
+    found = [replace(one, name=name) for one, name in zip(found, names, strict=True)]
     # Data sets are called as in the first.
-    first, *others = contenders
+    first, *others = (replace(one, values=_values(one, shown)) for one in found)
     others = [replace(one, values=_renamed(first, one)) for one in others]
-    lacking = [(one, [unit for unit in first.values if unit not in one.values]) for one in others]
     absent = [
         f"{one.name}: lacks {len(units):,} of the {len(first.values):,} units that {first.name} has, such as "
         f"{units[0].title}"
-        for one, units in lacking
-        if units
+        for one in others
+        if (units := [unit for unit in first.values if unit not in one.values])
     ]
     differences = list(_differences(first, others, test))
     if not differences:
@@ -262,31 +263,23 @@ def compare(
     overall = [replace(one, p_holm=[next(over) for _ in one.pairs]) for one in overall]
     more = sum(unit not in first.values for one in others for unit in one.values)
     notes += [f"Left out: {counted(more, 'unit')} that {first.name} does not have."] if more else []
-    names = [one.name for one in contenders]
-    return Comparison(names, shown, test, tolerance, differences, overall, absent, list(dict.fromkeys(notes)))
+    return Comparison(list(names), shown, test, tolerance, differences, overall, absent, list(dict.fromkeys(notes)))
 
 
 # Reading.
 
 
-def _names(given: Sequence[str], found: Sequence[tuple[Results, str, str]]) -> Sequence[str]:
-    """Return short names: labels, or names of folders, if they differ; else what is given."""
-    short = [f"{label}@{budget}" if budget else label or results.folder.name for results, label, budget in found]
-    return short if len(set(short)) == len(short) else given
-
-
-def _open(given: str) -> tuple[Results, str, str]:
-    """Return the results, the label and the budget that are given; empty texts for those that are not."""
+def _open(given: str) -> Contender:
     folder, colon, label = given.rpartition(":")
     if not colon or Path(given).is_dir():
-        return load(Path(given)), "", ""
+        return Contender(given, load(Path(given)))
     results = load(Path(folder))
     budget = ""
     if label not in results.labels and label.rpartition("@")[0] in results.labels:
         label, _, budget = label.rpartition("@")
     if label not in results.labels:
         raise InputError(f"{given}: no label {label!r} in {folder}; its labels are {', '.join(results.labels)}")
-    return results, label, budget
+    return Contender(given, results, label, budget)
 
 
 def _quantity(name: str | None, every: Sequence[Results]) -> Quantity:
@@ -300,27 +293,26 @@ def _quantity(name: str | None, every: Sequence[Results]) -> Quantity:
     return quantity
 
 
-def _has_settings(results: Results, label: str) -> bool:
-    return any(len(results.settings(label, dataset)) > 1 for dataset in results.datasets)
+def _has_settings(one: Contender) -> bool:
+    return any(len(one.results.settings(one.label, dataset)) > 1 for dataset in one.results.datasets)
 
 
-def _chosen(results: Results, label: str, notes: list[str]) -> Results:
-    """Return the runs of a label with the setting that the first tenth of each stream chooses."""
-    how = ChooseSpec(by="prefix")
-    choice = choose(results, TableSpec(name="compare"), how, results.datasets, [label])
+def _chosen(one: Contender, notes: list[str]) -> Contender:
+    """Return a label with the setting that the first tenth of each stream chooses."""
+    choice = choose(one.results, TableSpec(name="compare", columns=(one.label,), choose=ChooseSpec(by="prefix")))
     notes += choice.notes
-    return choice.results
+    return replace(one, results=choice.results)
 
 
-def _values(name: str, results: Results, label: str, budget: str, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
-    runs = results.runs[results.runs[quantity.column].notna()]
-    runs = runs[runs["label"] == label] if label else runs
+def _values(one: Contender, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
+    name, label, budget, runs = one.name, one.label, one.budget, one.results.runs
+    runs = runs[runs[quantity.column].notna() & ((runs["label"] == label) | (not label))]
     runs = runs.assign(shown=quantity.factor * runs[quantity.column])
+    places = places_of(runs)
     found: dict[Unit, pd.Series[float]] = {}
     titles: dict[str, list[str]] = defaultdict(list)
-    numbered = places_of(runs)
     for number, own in runs.groupby("place", sort=False):
-        place = numbered[number]
+        place = places[number]
         title = place.budget.title().removeprefix("B = ")
         if label:
             titles[place.dataset].append(title)
@@ -342,27 +334,21 @@ def _values(name: str, results: Results, label: str, budget: str, quantity: Quan
 # Matching.
 
 
-def _specs(results: Results) -> dict[str, DatasetSpec]:
-    return {spec.label: spec for spec in results.config.datasets}
-
-
 def _checksum(results: Results, dataset: str) -> tuple[str, str]:
     """Return the checksum of a data set's content, and what its labels are used for."""
     sha256 = (results.manifest.get("datasets", {}).get(dataset) or {}).get("sha256")
-    if not sha256 or dataset not in _specs(results):
-        raise InputError(
-            f"{results.folder}: no checksum of {dataset}; repeat the sweep: budgetrun sweep CONFIG --force"
-        )
-    return sha256, _specs(results)[dataset].task
+    spec = results.specs.get(dataset)
+    if not sha256 or spec is None:
+        raise InputError(f"{results.folder}: no checksum of {dataset}; {AGAIN} --force")
+    return sha256, spec.task
 
 
 def _rounds(results: Results, dataset: str) -> dict[str, Any]:
     """Return what determines the rounds, given the data; the first rounds are chosen after the permutation."""
-    spec = _specs(results)[dataset]
+    spec = results.specs[dataset]
     found = spec.model_dump(mode="json", include=set(_ROUNDS))
-    found["revision of streams"] = next(
-        (one for one in results.manifest.get("revisions", ()) if re.fullmatch(r"stream \d+", one)), None
-    )
+    of_streams = (one for one in results.manifest.get("revisions", ()) if re.fullmatch(r"stream \d+", one))
+    found["revision of streams"] = next(of_streams, None)
     if "rest_error" in results.runs:
         early = results.runs.loc[results.runs["dataset"] == dataset, "prefix_examples"]
         found["number of first rounds"] = sorted(set(early.astype(int)))
@@ -459,8 +445,7 @@ def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Fi
         axes.set(xlim=(1, last), ylim=(-1.2 - (n + 1) // 2, 1.4), yticks=[])
         axes.xaxis.tick_top()
         axes.spines["top"].set_visible(True)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_visible(False)
+        axes.spines[["left", "bottom"]].set_visible(False)
         axes.grid(False)
         axes.plot([1, 1 + distance], [1, 1], color="black", marker="|", clip_on=False)
         axes.text(1 + distance / 2, 1.1, f"critical difference {distance:.2f}", ha="center", fontsize=9)
@@ -473,9 +458,8 @@ def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Fi
             height = -1 - (k if left else n - 1 - k)
             edge = 1 if left else last
             axes.plot([ranks[i], ranks[i], edge], [1.4, height, height], color="#777777", linewidth=1)
-            axes.text(
-                edge, height, f"{names[i]} {ranks[i]:.2f} ", ha="right" if left else "left", va="center", fontsize=9
-            )
+            name = f"{names[i]} {ranks[i]:.2f} "
+            axes.text(edge, height, name, ha="right" if left else "left", va="center", fontsize=9)
     return figure
 
 
@@ -502,15 +486,6 @@ def _named(unit: Unit, heads: list[str]) -> list[str]:
     return [str(getattr(unit, head)) for head in heads]
 
 
-def _signed(words: Any, value: float) -> str:
-    shown: str = words(value)
-    return shown if shown.startswith("-") else f"+{shown}"
-
-
-def _percent(one: Difference) -> str:
-    return f"{100 * one.paired.mean / abs(one.first):+.1f}%" if one.first else ""
-
-
 def _p(p: float) -> str:
     return "" if math.isnan(p) else figures(p, 2) if p >= 0.001 else "< 0.001"
 
@@ -522,9 +497,9 @@ def _effect(effect: float) -> str:
 def _flat(value: Any) -> Any:
     """Return a value as JSON has it: objects by their fields, and null for a number that is not finite."""
     if isinstance(value, Unit | Paired | Friedman):
-        return _flat(value._asdict())
+        value = value._asdict()
     if isinstance(value, Difference | Overall):
-        return _flat(vars(value))
+        value = vars(value)
     if isinstance(value, dict):
         return {key: _flat(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

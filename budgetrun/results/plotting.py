@@ -61,11 +61,6 @@ class Look(NamedTuple):
     marker: str
     dashes: Any
 
-    @property
-    def line(self) -> dict[str, Any]:
-        """The look as keywords of matplotlib."""
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.dashes}
-
 
 # The reference point.
 CIRCLE = Look("black", "o", "-")
@@ -101,8 +96,7 @@ def save(figure: Figure, *paths: Path) -> None:
             canvas.draw()
             # A palette takes a third of the room.
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-            small = image.quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE)
-            small.save(found, "png", optimize=True)
+            image.quantize(COLOURS_IN_PNG, dither=Image.Dither.NONE).save(found, "png", optimize=True)
         else:
             canvas = FigureCanvasSVG(figure)
             canvas.print_svg(found, metadata={"Date": None, "Creator": None})

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from budgetrun.data.cards import card
 from budgetrun.papers.arena.base import package
 from budgetrun.results.compare import diagram, drawn
 from budgetrun.results.report.formats import template
-from budgetrun.results.report.numbers import NO_BUDGET, PLACE, Budget, Place
+from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, places_of
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, paired
 from budgetrun.results.store.curves import Curves
@@ -31,14 +31,8 @@ from budgetrun.results.store.read import Results
 
 # The points of a curve, and the learners of a diagram of ranks.
 _POINTS, _SHOWN = 24, 12
-# The names of families on the page.
-_TITLES = {
-    "kernel": "kernel",
-    "linear": "linear",
-    "constant": "constant",
-    "combined": "auto",
-    "program": "other packages",
-}
+# The names of families on the page, where they are others.
+_TITLES = {"combined": "auto", "program": "other packages", "": "other"}
 
 
 @dataclass(frozen=True)
@@ -71,13 +65,13 @@ class Arena:
                 f"{results.runs_path}: no run has {KEPT_BYTES}; add metrics: [{KEPT_BYTES}, ...] to the config"
             )
         self.results = results
-        how = ChooseSpec(by="prefix")
-        chosen = choose(results, TableSpec(name="site"), how, results.datasets, results.labels)
+        chosen = choose(results, TableSpec(name="site", choose=ChooseSpec(by="prefix")))
         self.notes = chosen.notes
         runs = chosen.results.runs.assign(shown=REST_ERROR.factor * chosen.results.runs[REST_ERROR.column])
         self.entries: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-        for key, own in runs.groupby(PLACE[:-1], sort=False):
-            place = Place.of(key)
+        places = places_of(runs)
+        for number, own in runs.groupby("place", sort=False):
+            place = places[number]
             time = 1e6 * float((own["seconds"] / own["n_examples"]).mean())
             errors = own.groupby("repetition")["shown"].mean()
             entry = Entry(place, errors, float(own[KEPT_BYTES].mean()), time, list(own["run_id"]))
@@ -104,26 +98,25 @@ class Arena:
         if len(fit) < 3 or len(datasets) < 2:
             return None
         means = np.array([[e.mean for e in own] for own in fit.values()]).T
-        ranks = mean_ranks(means)
-        return Ranks(list(fit), ranks, friedman(ranks, len(datasets)).distance)
+        ranks, labels = mean_ranks(means), list(fit)
+        order = np.argsort(ranks, kind="stable")
+        return Ranks([labels[i] for i in order], ranks[order], friedman(ranks, len(datasets)).distance)
 
     def lost_to_linear(self, size: float) -> list[tuple[str, bool]]:
         """Return the streams where no kernel learner errs less than the best linear one, and if that is beyond chance.
 
         Both are the best of their family in hindsight.
         """
-        found, ps = [], []
+        found, families = {}, self.results.families
         for dataset in self.results.datasets:
-            best: dict[str, Entry] = {}
-            for label in self.results.labels:
-                family, e = self.results.families[label], self.within(dataset, label, size)
-                if e and (family not in best or e.mean < best[family].mean):
-                    best[family] = e
-            kernel, linear = best.get("kernel"), best.get("linear")
+            fit = [e for label in self.results.labels if (e := self.within(dataset, label, size))]
+            kernel, linear = (
+                min((e for e in fit if families[e.place.label] == family), key=lambda e: e.mean, default=None)
+                for family in ("kernel", "linear")
+            )
             if kernel and linear and kernel.mean >= linear.mean:
-                found.append(dataset)
-                ps.append(_differ(kernel, linear))
-        return [(dataset, p < LEVEL) for dataset, p in zip(found, holm(ps), strict=True)]
+                found[dataset] = _differ(kernel, linear)
+        return [(dataset, p < LEVEL) for dataset, p in zip(found, holm(list(found.values())), strict=True)]
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -134,13 +127,13 @@ class Arena:
             ranks = self.ranks(size)
             if ranks is None:
                 continue
-            first, second = ranks.order[:2]
-            of = {i: f"{title(ranks.labels[i])} ({ranks.ranks[i]:.1f})" for i in ranks.order}
+            first, second = ranks.labels[:2]
+            of = {label: f"{title(label)} ({rank:.1f})" for label, rank in zip(ranks.labels, ranks.ranks, strict=True)}
             where = "Without a limit" if size == math.inf else f"Within {_size(size)}"
             text = f"{where}, {of[first]} has the best mean rank over {n} streams of the {len(of)} learners that fit"
             parts = [f"{text}, before {of[second]}"]
             for family, name in (("kernel", "kernel learner"), ("linear", "linear one")):
-                best = next((i for i in of if self.results.families[ranks.labels[i]] == family), first)
+                best = next((label for label in of if self.results.families[label] == family), first)
                 parts += [f"the best {name} is {of[best]}"] if best not in (first, second) else []
             told = "A kernel learner beats all linear ones on each stream."
             if lost := self.lost_to_linear(size):
@@ -156,18 +149,17 @@ class Arena:
         """Return what the page's charts and tables show."""
         results, rows = self.results, []
         datasets, labels = results.datasets, results.labels
-        for (dataset, label), own in self.entries.items():
-            for e in own:
-                rows.append({
-                    "s": datasets.index(dataset), "a": labels.index(label), "b": _budget(e),
-                    "e": round(e.mean, 3), "h": round(e.half, 3), "n": len(e.errors),
-                    "k": round(e.bytes), "u": float(f"{e.microseconds:.3g}"),
-                })  # fmt: skip
+        for e in (e for own in self.entries.values() for e in own):
+            rows.append({
+                "s": datasets.index(e.place.dataset), "a": labels.index(e.place.label), "b": _budget(e),
+                "e": round(e.mean, 3), "h": round(e.half, 3), "n": len(e.errors),
+                "k": round(e.bytes), "u": float(f"{e.microseconds:.3g}"),
+            })  # fmt: skip
         self._mark(rows)
         return {
             "streams": [results.title(one) for one in datasets],
             "learners": [results.title(one) for one in labels],
-            "families": [_TITLES.get(results.families[one], "other") for one in labels],
+            "families": [_TITLES.get(family, family) for family in (results.families[one] for one in labels)],
             "sizes": [[_key(size), _size(size)] for size in self.sizes],
             "rows": rows,
             "curves": self._curves(),
@@ -210,12 +202,11 @@ class Arena:
         found = []
         for size in self.sizes:
             if ranks := self.ranks(size):
-                order = ranks.order[:_SHOWN]
-                names = [self.results.title(ranks.labels[i]) for i in order]
-                figure = diagram(names, [ranks.ranks[i] for i in order], ranks.distance)
+                names = list(map(self.results.title, ranks.labels[:_SHOWN]))
+                figure = diagram(names, ranks.ranks[:_SHOWN].tolist(), ranks.distance)
                 caption = (
                     f"{_size(size)}: mean ranks over {counted(len(self.results.datasets), 'stream')} of the "
-                    f"{len(order)} best of {len(ranks.labels)} learners that fit on every stream"
+                    f"{len(names)} best of {len(ranks.labels)} learners that fit on every stream"
                 )
                 found.append((caption, drawn(figure)))
         return found
@@ -223,13 +214,11 @@ class Arena:
     def streams(self) -> list[dict[str, str]]:
         """Return what a reader needs to know of each stream."""
         found = []
-        for spec in self.results.config.datasets:
-            if spec.label not in self.results.datasets:
-                continue
-            info = self.results.manifest["datasets"][spec.label]
+        for label in self.results.datasets:
+            spec, info = self.results.specs[label], self.results.manifest["datasets"][label]
             known = None if spec.path else card(spec.name)
             found.append({
-                "title": self.results.title(spec.label), "rounds": f"{info['n_examples']:,}",
+                "title": self.results.title(label), "rounds": f"{info['n_examples']:,}",
                 "features": f"{info['n_features']:,}", "licence": known.licence if known else "",
                 "source": known.source if known else "", "order": "as it comes" if spec.order == "file" else "permuted",
             })  # fmt: skip
@@ -246,24 +235,17 @@ class Arena:
         folder.mkdir(parents=True, exist_ok=True)
         bundle = folder / "charts.js"
         if not bundle.is_file():
-            library = package("vl_convert", "'budgetrun[arena]'").javascript_bundle()
-            write(bundle, library)
+            write(bundle, package("vl_convert", "'budgetrun[arena]'").javascript_bundle())
         write(folder / "index.html", page)
         return [folder / "index.html", bundle]
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """Mean ranks over streams within a size, and Nemenyi's critical difference."""
+class Ranks(NamedTuple):
+    """Mean ranks over streams within a size, the best learner first, and Nemenyi's critical difference."""
 
     labels: list[str]
     ranks: np.ndarray
     distance: float
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The learners, the best first."""
-        return [int(i) for i in np.argsort(self.ranks, kind="stable")]
 
 
 def _limit(entry: Entry) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,8 @@ START = 0.01
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.3}
 
 
-class Drawn(NamedTuple):
-    """A figure; ``kept`` if it was drawn earlier, and the curves it was drawn with are gone."""
-
-    path: Path
-    kept: bool
-
-
-def draw(results: Results, checked: Checked) -> list[Drawn]:
-    """Write ``figures/bounds_<dataset>.png`` for each dataset with a bound that applies.
+def draw(results: Results, checked: Checked) -> dict[Path, bool]:
+    """Write ``figures/bounds_<dataset>.png`` for each dataset with a bound that applies; tell which of them are kept.
 
     Mistakes are a solid line with filled markers, bounds a dashed line with hollow markers. A bound that depends on the
     whole run is known only after the last round, and is a larger hollow marker there. Of several settings the one with
@@ -41,30 +34,18 @@ def draw(results: Results, checked: Checked) -> list[Drawn]:
     import matplotlib
 
     curves = Curves(results.folder / "curves")
-    drawn = []
+    drawn = {}
     with matplotlib.rc_context(STYLE):
         for stream, competitors in checked.competitors.items():
             rows = [row for row in checked.rows if row.stream == stream and row.bound and row.verdict.applies]
-            rows = [row for row in rows if row.verdict.counts != "halvings"]
-            if rows:
+            if rows := [row for row in rows if row.verdict.counts != "halvings"]:
                 path = results.folder / "figures" / f"bounds_{slug(stream[0])}.png"
                 kept = path.is_file() and all(curves.missing(row.run_ids) for row in rows)
                 if not kept:
                     make_folder(path.parent)
                     _draw(path, results, stream, rows, competitors, curves)
-                drawn.append(Drawn(path, kept))
+                drawn[path] = kept
     return drawn
-
-
-def _by_label(rows: list[Row], labels: list[str]) -> dict[str, list[Row]]:
-    """Return for each label the bounds on one of its runs, the run with the tightest bound."""
-    found = {}
-    for label in labels:
-        mine = [row for row in rows if row.label == label]
-        if mine:
-            chosen = max(mine, key=lambda row: row.verdict.ratio).run_ids
-            found[label] = [row for row in mine if row.run_ids == chosen]
-    return found
 
 
 def _draw(
@@ -73,7 +54,12 @@ def _draw(
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    by_label = _by_label(rows, results.labels)
+    # The bounds on one run of each label, the one with the tightest bound.
+    by_label = {}
+    for label in results.labels:
+        if mine := [row for row in rows if row.label == label]:
+            chosen = max(mine, key=lambda row: row.verdict.ratio).run_ids
+            by_label[label] = [row for row in mine if row.run_ids == chosen]
     looks = hand_out(by_label)
     n_lines = -(-(len(by_label) + 2) // 2)
     figure = Figure(figsize=(6.6, 4.9 + 0.22 * n_lines), layout="constrained")
@@ -117,16 +103,14 @@ def _draw_label(
         rounds = rounds[late]
         marks = _marks(rounds, shift)
         axes.plot(rounds, 100 * mistakes.mean(axis=0)[late] / rounds, zorder=3, markevery=marks, **colour)
-    over_rounds = [row for row in rows if row.bound is not None and row.bound.anytime]
-    if over_rounds:
+    if over_rounds := [row for row in rows if row.bound is not None and row.bound.anytime]:
         best = min(over_rounds, key=lambda row: row.verdict.value)
         assert best.bound is not None
         assert best.run is not None
         values = best.bound.over_rounds(best.run, competitors, rounds)
         line: Any = {"linestyle": "--", "markevery": _marks(rounds, shift), "clip_on": len(rounds) > 1}
         axes.plot(rounds, 100 * values / rounds, zorder=2.5, **line, **colour, **HOLLOW)
-    at_end = [row for row in rows if row.bound is not None and not row.bound.anytime]
-    if at_end:
+    if at_end := [row for row in rows if row.bound is not None and not row.bound.anytime]:
         value = min(row.verdict.value for row in at_end)
         axes.plot([T], [100 * value / T], linestyle="", zorder=3.5, clip_on=False, markersize=9, **colour, **HOLLOW)
 

@@ -1,7 +1,7 @@
 """The table of `budgetrun bounds`, and what the command says."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from budgetrun.base import grid
 from budgetrun.base.files import write
 from budgetrun.base.grid import Grid
 from budgetrun.papers.bounds.check import Checked, Row, check
-from budgetrun.papers.bounds.figure import Drawn, draw
+from budgetrun.papers.bounds.figure import draw
 from budgetrun.papers.theory.base import MISSING_FACTS
 from budgetrun.results.store.read import Results, load
 
@@ -40,42 +40,42 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
     """
     results = load(Path(folder))
     checked = check(results, data_dir, streams)
-    records = map(_record, checked.rows)
-    table = [COLUMNS, *(map(str, map(record.__getitem__, COLUMNS)) for record in records)]
-    write(results.folder / "bounds.csv", grid.csv(table))
+    write(results.folder / "bounds.csv", grid.csv([COLUMNS, *map(_record, checked.rows)]))
     incomplete = f"{results.runs_path}: {results.incomplete}" if results.incomplete else ""
     return Report(_summary(results, checked, draw(results, checked)), checked.violations, checked.missing, incomplete)
 
 
-def _record(row: Row) -> dict[str, object]:
+def _record(row: Row) -> list[str]:
     verdict = row.verdict
-    return {
-        **{name: getattr(row, name) for name in ("dataset", "task", "repetition", "label", "setting", "n_examples")},
-        **{name: getattr(verdict, name) for name in ("theorem", "counts")},
-        **{name: _exact(getattr(verdict, name)) for name in ("lower", "ratio", "norm", "loss", "shift")},
+    shown = {
+        **vars(row),
+        **vars(verdict),
         "run_id": " ".join(row.run_ids),
         "budget": "" if row.budget is None else row.budget,
-        "mistakes": _exact(verdict.count),
-        "bound": _exact(verdict.value),
+        "mistakes": verdict.count,
+        "bound": verdict.value,
+        "ratio": verdict.ratio,
         "applies": "yes" if verdict.applies else "no",
         "condition": verdict.conditions if verdict.applies else verdict.reason,
         "competitor": verdict.competitor.name if verdict.competitor else "",
     }
+    return [_exact(shown[name]) for name in COLUMNS]
 
 
-def _exact(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.12g}"
+def _exact(value: object) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.12g}"
+    return str(value)
 
 
-def _summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> str:
+def _summary(results: Results, checked: Checked, figures: Mapping[Path, bool]) -> str:
     """Return the table, with a line for each dataset, label and theorem, and how many runs were checked."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in checked.rows:
         groups.setdefault((row.dataset, row.label, row.verdict.theorem), []).append(row)
-    order = {name: i for i, name in enumerate([*results.datasets, *results.labels])}
     lines = []
     if groups:
-        keys = sorted(groups, key=lambda key: (order[key[0]], order[key[1]]))
+        keys = sorted(groups, key=lambda key: (results.datasets.index(key[0]), results.labels.index(key[1])))
         lines.append(grid.text(Grid(HEADER, [_line(groups[key]) for key in keys], words=(0, 1, 2, len(HEADER) - 1))))
         lines += ["", "Each line shows the run with the largest ratio of count to bound (1 is tight)."]
     share = f"{checked.n_checked:,} of {checked.n_runs:,} runs were checked"
@@ -89,7 +89,7 @@ def _summary(results: Results, checked: Checked, figures: Sequence[Drawn]) -> st
     held = sum(row.verdict.applies for row in checked.rows) - violated
     lines.append(f"{held:,} bounds hold, {violated:,} are violated, {len(checked.rows) - held - violated:,} are void.")
     lines.append(f"bounds   {results.folder / 'bounds.csv'}")
-    lines += [f"figure   {path}{'  (kept: curves/ is missing)' if kept else ''}" for path, kept in figures]
+    lines += [f"figure   {path}{'  (kept: curves/ is missing)' if kept else ''}" for path, kept in figures.items()]
     return "\n".join(lines)
 
 
@@ -103,23 +103,12 @@ def _line(rows: list[Row]) -> tuple[str, ...]:
         return (*start, "", "", "", "", "", f"{first.n_examples:,}", f"void: {reasons[0]}{more}")
     row = max(applied, key=lambda row: row.verdict.ratio)
     verdict = row.verdict
-    counts = "" if verdict.counts == "mistakes" else verdict.counts
-    notes = [counts, "VIOLATED" if verdict.violated else "", _setting(row) if len(rows) > 1 else ""]
-    return (
-        *start,
-        _number(verdict.count),
-        _number(verdict.value),
-        _ratio(verdict.ratio),
-        _number(verdict.norm),
-        _number(verdict.loss),
-        f"{row.n_examples:,}",
-        ", ".join(note for note in notes if note),
-    )
-
-
-def _setting(row: Row) -> str:
-    budget = "" if row.budget is None else f"budget {row.budget:,}"
-    return ", ".join(filter(None, [row.setting, budget]))
+    notes = ["" if verdict.counts == "mistakes" else verdict.counts, "VIOLATED" if verdict.violated else ""]
+    if len(rows) > 1:
+        notes += [row.setting, "" if row.budget is None else f"budget {row.budget:,}"]
+    sides = _number(verdict.count), _number(verdict.value), _ratio(verdict.ratio)
+    of_competitor = _number(verdict.norm), _number(verdict.loss)
+    return (*start, *sides, *of_competitor, f"{row.n_examples:,}", ", ".join(filter(None, notes)))
 
 
 def _number(value: float) -> str:

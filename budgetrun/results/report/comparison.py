@@ -4,6 +4,7 @@ The rules are those of docs/configs.md, "Comparing learners".
 """
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.problem import PREFIX_LOG_LOSS
-from budgetrun.config.quantities import Quantity
 from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Table
-from budgetrun.results.report.numbers import PLACE, STREAM, Place
+from budgetrun.results.report.numbers import STREAM, Place
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.statistics import LEVEL, holm
 from budgetrun.results.store.read import Results
@@ -63,51 +63,35 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
 
 def _at_ends(candidates: Sequence[Candidate]) -> tuple[int, int]:
     """Return how many chosen values of parameters are the first or the last of their grid, and how many there are."""
-    grids: dict[Any, list[str]] = {}
+    # How many streams chose each value, by place and parameter.
+    grids: dict[Any, Counter[str]] = defaultdict(Counter)
     for one in candidates:
         for item in one.place.setting.items:
-            values = grids.setdefault((*one.place[:3], item.partition("=")[0]), [])
-            values += [item] * (item not in values)
-    chosen = [
-        (one.n_streams, item in (grid[0], grid[-1]))
-        for one in candidates
-        for item in one.place.setting.items
-        if len(grid := grids[*one.place[:3], item.partition("=")[0]]) > 1
-    ]
-    return sum(n for n, at_end in chosen if at_end), sum(n for n, _ in chosen)
+            grids[*one.place[:3], item.partition("=")[0]][item] += one.n_streams
+    counts = [list(grid.values()) for grid in grids.values() if len(grid) > 1]
+    return sum(own[0] + own[-1] for own in counts), sum(map(sum, counts))
 
 
 class Paired(NamedTuple):
     """The difference of a cell from the best of its row, over the streams of both, in the table's unit."""
 
     best: str
-    difference: float
-    # The 95% confidence interval of the mean difference; p of the paired t-test, and by Holm's method in the table.
-    low: float
-    high: float
-    p: float
-    p_holm: float
+    test: statistics.Paired
+    p_holm: float  # by Holm's method in the table
 
 
-def paired(table: Table, runs: pd.DataFrame, quantity: Quantity) -> dict[Place, Paired]:
+def paired(table: Table, runs: pd.DataFrame) -> dict[Place, Paired]:
     """Return the difference of each cell from the best of its row, but for that cell itself."""
-    runs = runs[runs[quantity.column].notna()]
-    streams = {
-        key: own.set_index(STREAM)["shown"]
-        for key, own in runs.assign(shown=quantity.factor * runs[quantity.column])
-        .groupby([*PLACE[:-1], *STREAM])["shown"]
-        .mean()
-        .reset_index()
-        .groupby(PLACE[:-1])
-    }
+    runs = runs.assign(shown=table.quantity.factor * runs[table.quantity.column]).dropna(subset=["shown"])
+    means = runs.groupby(["dataset", "label", "kind", "value", *STREAM])["shown"].mean()
     found: dict[Place, Paired] = {}
     for _, best, others in _rows(table):
         for cell in others:
-            first, second = (streams[*one.key[:2], *one.key.budget] for one in (cell, best))
+            first, second = (means[*one.key[:2], *one.key.budget] for one in (cell, best))
             differences = (first - second).dropna().to_numpy()
             if len(differences) > 1:
-                found[cell.key] = Paired(best.place.label, *statistics.paired(differences)[:4], math.nan)
-    adjusted = holm([one.p for one in found.values()])
+                found[cell.key] = Paired(best.place.label, statistics.paired(differences), math.nan)
+    adjusted = holm([one.test.p for one in found.values()])
     return {key: one._replace(p_holm=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
 
 
@@ -127,8 +111,7 @@ def marks(table: Table, results: Results) -> dict[Place, str]:
 def _rows(table: Table) -> Iterator[tuple[list[Cell], Cell, list[Cell]]]:
     """Return the measured cells of each row with several, the best of them, and the others."""
     for row in (row for block in table.blocks for row in block.rows):
-        cells = [cell for cell in row.cells if cell.measured]
-        if len(cells) > 1:
+        if len(cells := [cell for cell in row.cells if cell.measured]) > 1:
             best = min(cells, key=lambda cell: cell.measured.mean if cell.measured else math.inf)
             yield cells, best, [cell for cell in cells if cell is not best]
 
@@ -160,5 +143,5 @@ def notes(table: Table) -> list[str]:
 def paired_rows(table: Table) -> list[list[Any]]:
     """Return the header and the rows of the file of differences."""
     header = ["dataset", "label", "budget", "best", "difference", "low", "high", "p", "p_holm"]
-    rows = [[key.dataset, key.label, key.budget.title(), *one] for key, one in table.paired.items()]
-    return [header, *rows]
+    rows = table.paired.items()
+    return [header, *([*key[:2], key.budget.title(), one.best, *one.test[:4], one.p_holm] for key, one in rows)]

@@ -159,9 +159,7 @@ class Evidence:
         spec = next((one for one in results.tables if one.name == table), None)
         if spec is None or spec.choose is None:
             raise InputError(f"{results.folder}: no table {table!r} that chooses a setting")
-        labels = list(spec.columns or results.labels)
-        texts = choose(results, spec, spec.choose, list(spec.rows or results.datasets), labels).texts
-        return {(place.dataset, place.label): text for place, text in texts.items()}
+        return {(place.dataset, place.label): text for place, text in choose(results, spec).texts.items()}
 
     def _published(self, spec: NumberSpec, place: Place) -> Number:
         results, number = self.results(str(spec.results)), None
@@ -194,10 +192,8 @@ class Evidence:
         runs = self.results(str(spec.results)).runs
         full = runs[(runs["dataset"] == spec.dataset) & (runs["max_support_size"] >= runs["budget"])]
         keys = ["budget", *STREAM, "kernel"]
-        mine, others = (
-            full.loc[full["label"] == label, [*keys, "online_error"]] for label in (spec.label, spec.errs_less_than)
-        )
-        pairs = mine.merge(others, on=keys)
+        errors = full[[*keys, "label", "online_error"]]
+        pairs = errors[errors["label"] == spec.label].merge(errors[errors["label"] == spec.errs_less_than], on=keys)
         if pairs.empty:
             raise _Missing(f"no two runs with a full budget to compare in {self.folder / str(spec.results)}")
         value = 100.0 * float((pairs["online_error_x"] < pairs["online_error_y"]).mean())

@@ -259,12 +259,11 @@ class Table(Captioned):
     def main(self) -> Table:
         """The table with the readings that fit best alone; itself where there are no others."""
         columns, datasets = self.best
-        at = [i for i, column in enumerate(self.columns) if column in columns]
         blocks = []
         for block in self.blocks:
             rows = [row for row in block.rows if row.cells[0].place.dataset in datasets]
-            if rows:
-                blocks.append(block._replace(rows=[row._replace(cells=[row.cells[i] for i in at]) for row in rows]))
+            rows = [row._replace(cells=[cell for cell in row.cells if cell.place.label in columns]) for row in rows]
+            blocks += [block._replace(rows=rows)] if rows else []
         main = replace(self, columns=columns, blocks=blocks)
         return self if len(main.cells) == len(self.cells) else main
 

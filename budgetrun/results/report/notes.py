@@ -23,12 +23,9 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
     if divisor is not None:
         published = "; published seconds by its published seconds" if "published" in table.shows else ""
         notes.append(f"Seconds are divided by those of {results.title(divisor)} on the same data{published}.")
+    of_learners = table.quantity in (SECONDS, SECONDS_RATIO) and not results.of_batch
     # Earlier configs do not have this key.
-    if (
-        table.quantity in (SECONDS, SECONDS_RATIO)
-        and not results.of_batch
-        and "alone" in results.config.model_fields_set
-    ):
+    if of_learners and "alone" in results.config.model_fields_set:
         notes.append(_ALONE if results.config.alone else _SHARED)
     if any(cell.place.budget.kind == "fraction" for cell in table.cells):
         notes.append(f"B is the budget, p {_reference(results, table.columns)} on the same stream.")
@@ -56,8 +53,7 @@ def notes(results: Results, table: Table, of_choice: list[str], divisor: str | N
 def warnings(results: Results) -> list[str]:
     """Return a sentence for each reason why these numbers are not the whole experiment."""
     runs, found = results.runs, []
-    profile = results.manifest.get("profile") or "full"
-    if profile != "full":
+    if (profile := results.manifest.get("profile") or "full") != "full":
         caps = results.config.profiles[profile].model_dump() if profile in results.config.profiles else {}
         limits = ", ".join(f"{key} {value}" for key, value in caps.items() if value is not None)
         found.append(
@@ -115,9 +111,8 @@ def _by_dataset(results: Results, table: Table) -> list[str]:
         by_dataset = spec.by_dataset if spec else {}
         for name in sorted(by_dataset, key=lambda name: name != "budget"):
             values = {data: by_dataset[name].by_dataset.get(data, ()) for data in results.datasets if data in shown}
-            text = ", ".join(
-                f"{results.title(data)} {value_text(own[0])}" for data, own in values.items() if len(own) == 1
-            )
+            single = ((data, own[0]) for data, own in values.items() if len(own) == 1)
+            text = ", ".join(f"{results.title(data)} {value_text(value)}" for data, value in single)
             alike.setdefault(("B" if name == "budget" else name, text), []).append(label)
     return [f"{name} of {results.titles(labels)}: {text}." for (name, text), labels in alike.items() if text]
 

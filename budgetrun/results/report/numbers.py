@@ -18,8 +18,6 @@ from budgetrun.results.store.optimum import problem_of
 from budgetrun.results.store.read import NO_SETTING, Results, Setting, items_of
 
 STREAM = ["task", "repetition"]
-# The columns that make up a `Place`.
-PLACE = ["dataset", "label", "kind", "value", "setting"]
 
 
 class Budget(NamedTuple):
@@ -71,12 +69,6 @@ class Place(NamedTuple):
     budget: Budget
     setting: Setting = NO_SETTING
 
-    @classmethod
-    def of(cls, key: Any) -> Place:
-        """Return the place for the values of the columns `PLACE`; without a setting where the key has none."""
-        dataset, label, kind, value, *setting = key
-        return cls(str(dataset), str(label), Budget(str(kind), float(value)), *setting)
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -127,8 +119,8 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
     of_place = by_stream.groupby(place.groupby(stream).first())
     by_seed = runs.groupby([place, runs["seed"]])["shown"].mean().groupby(level=0)
     own = runs.groupby(place)
-    table = pd.DataFrame({"minimum": own["shown"].min(), "maximum": own["shown"].max(), "n_runs": own.size()})
-    table = table.assign(budget=own["budget"].mean(), support_size=own["support_size"].mean())
+    table = own[["budget", "support_size"]].mean()
+    table = table.assign(minimum=own["shown"].min(), maximum=own["shown"].max(), n_runs=own.size())
     # Numpy's mean: that of pandas differs in the last bit, on which the rounding of 25.335 depends.
     table["mean"] = [by_stream.to_numpy()[streams].mean() for streams in of_place.indices.values()]
     table = table.assign(sd=of_place.std(), n_streams=of_place.size())
@@ -147,8 +139,9 @@ def measure(results: Results, quantity: Quantity, divisor: str | None = None) ->
 
 def places_of(runs: pd.DataFrame) -> dict[Any, Place]:
     """Return the places of runs by their numbers."""
-    found = runs.loc[~runs["place"].duplicated(), [*PLACE, "place"]]
-    return {number: Place.of(key) for *key, number in found.itertuples(index=False, name=None)}
+    found = runs.loc[~runs["place"].duplicated(), ["place", "dataset", "label", "kind", "value", "setting"]]
+    keys = found.itertuples(index=False, name=None)
+    return {number: Place(dataset, label, Budget(*own), setting) for number, dataset, label, *own, setting in keys}
 
 
 def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:

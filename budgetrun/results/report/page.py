@@ -11,15 +11,16 @@ from markupsafe import escape
 
 from budgetrun.base.errors import counted
 from budgetrun.base.files import write
-from budgetrun.base.grid import Cell, Grid, Raw
+from budgetrun.base.grid import Grid, Raw
+from budgetrun.config.quantities import QUANTITIES
 from budgetrun.results.plotting import slug
 from budgetrun.results.report import figures, listings, tables
 from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.figures import Drawn
 from budgetrun.results.report.formats import in_words, moment, plain, template
-from budgetrun.results.report.headline import headline
 from budgetrun.results.report.layout import NONE, Listing, Table
 from budgetrun.results.report.notes import warnings
+from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.files import MANIFEST
 from budgetrun.results.store.read import Results, listed, load
 
@@ -30,8 +31,7 @@ _CELLS = {
     "open": "open",
     "missing": "not measured",
 }
-_OF_DATASETS = ["dataset", "examples", "features", "tasks", "repetitions", "finished runs", "kernel"]
-_OF_DATASETS += ["examples held as"]
+_DATASETS = ["dataset", "examples", "features", "tasks", "repetitions", "finished runs", "kernel", "examples held as"]
 
 
 class Report:
@@ -63,7 +63,7 @@ class Report:
     @cached_property
     def headline(self) -> str:
         """The errors of the best learners beside that of a trivial prediction; empty without the latter."""
-        return headline(self.results)
+        return _headline(self.results)
 
     @property
     def finding(self) -> str:
@@ -110,7 +110,7 @@ class Report:
             costs=costs,
             figures=drawn,
             datasets=datasets,
-            dataset_grid=Grid(_OF_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
+            dataset_grid=Grid(_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
             facts=_facts(self.results),
             provenance=_provenance(self.results),
             findings=findings,
@@ -136,6 +136,35 @@ class Report:
         return "\n".join(lines) + "\n"
 
 
+def _headline(results: Results) -> str:
+    """Return ``Auto errs 5.41%; the larger class 44.31%; ...``; empty unless one dataset has a trivial prediction."""
+    problem, known, families = results.config.problem, results.algorithms, results.families
+    if results.of_batch or len(results.datasets) != 1 or "constant" not in families.values():
+        return ""
+    quantity = QUANTITIES[problem.error]
+    measured = measure(results, quantity)
+    best: dict[str, Place] = {}
+    for place in sorted(measured, key=lambda place: measured[place].mean):
+        # Rules of selection are no learners.
+        best.setdefault(families.get(place.label, "combined"), place)
+    names = {"constant": problem.constant}
+    for family, place in best.items():
+        title = results.title(place.label)
+        details = [place.budget.title()] if place.budget != NO_BUDGET and family == "kernel" else []
+        swept = known[place.label].swept if place.label in known and family != "kernel" else None
+        items = [item for item in place.setting.items if swept is None or item.partition("=")[0] in swept]
+        full = ", ".join([title, *details, *items])
+        if family == "kernel":
+            several = sum(families.get(other.label) == family for other in measured) > 1
+            full = f"{'best kernel learner ' if several else ''}{full}{',' if details else ''}"
+        names.setdefault(family, full[0].lower() + full[1:] if family == "linear" else full)
+    order = ("combined", "constant", "linear", "kernel") if "combined" in best else ("kernel", "constant", "linear")
+    shown = [family for family in order if family in best]
+    names[shown[0]] += " errs" if problem.of_classes else f" has an {problem.error_title} of"
+    text = "; ".join(f"{names[one]} {quantity.write(measured[best[one]].mean)}{quantity.unit}" for one in shown)
+    return text[0].upper() + text[1:] + "."
+
+
 def write_index(folder: Path, reports: Iterable[Report]) -> Path:
     """Write ``index.html``, which leads to the pages of the results folders in a folder, and return its path.
 
@@ -157,17 +186,14 @@ def write_index(folder: Path, reports: Iterable[Report]) -> Path:
 
 def _totals(groups: dict[str, list[Report]]) -> Grid:
     """Return how many pages and runs each group has, and how many published cells it reaches."""
-    heads: list[str | Cell] = []
+    heads = [Raw(f'<a href="#group-{i}">{escape(name)}</a>') for i, name in enumerate(groups)]
     counts: list[list[int]] = []
-    for i, (name, reports) in enumerate(groups.items()):
+    for reports in groups.values():
         verdicts = [table.verdict for report in reports for table in report.tables if table.verdict]
         cells = (sum(getattr(verdict, key) for verdict in verdicts) for key in _CELLS)
-        heads.append(Cell(Raw(f'<a href="#group-{i}">{escape(name)}</a>')))
         counts.append([len(reports), sum(len(report.results.runs) for report in reports), *cells])
     counts.append([sum(column) for column in zip(*counts, strict=True)])
-    rows: list[list[str | Cell]] = [
-        [head, *map("{:,}".format, own)] for head, own in zip([*heads, "all"], counts, strict=True)
-    ]
+    rows = [[head, *map("{:,}".format, own)] for head, own in zip([*heads, "all"], counts, strict=True)]
     return Grid(["", "pages", "runs", *_CELLS.values()], rows)
 
 
@@ -189,13 +215,11 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
 
 def _facts(results: Results) -> list[tuple[str, str]]:
     """Return the settings that hold for all runs."""
-    config, tie = results.config, None
+    config, problem, tie = results.config, results.config.problem, None
     compiled = results.manifest.get("compiled")
-    problem = config.problem
     if problem.ties and not results.of_batch:
         tied = "f(x) = 0" if problem.of_signs else "a largest score that another class shares"
-        counts = {"mistake": f"{tied} counts as a mistake", "positive": "f(x) = 0 predicts +1"}
-        tie = f"{config.tie}: {counts[config.tie]}"
+        tie = "positive: f(x) = 0 predicts +1" if config.tie == "positive" else f"mistake: {tied} counts as a mistake"
     names = []
     for label in results.labels:
         texts = [setting.text for setting in results.settings(label) if setting.items]
@@ -213,9 +237,8 @@ def _provenance(results: Results) -> list[tuple[str, str]]:
     """Return what made these results: times, code and machine."""
     manifest = results.manifest
     git = manifest.get("git") or {}
-    commit = git.get("commit")
-    if commit:
-        commit = f"{commit} ({'with uncommitted changes' if git.get('dirty') else 'clean'})"
+    state = "with uncommitted changes" if git.get("dirty") else "clean"
+    commit = f"{git['commit']} ({state})" if git.get("commit") else "none (not a checkout)"
     names = {"cpu": "CPU", "blas": "BLAS"}
     versions = [(names.get(name, name), value) for name, value in (manifest.get("versions") or {}).items()]
     return _known(
@@ -225,7 +248,7 @@ def _provenance(results: Results) -> list[tuple[str, str]]:
         ("Wall time", _duration(manifest.get("seconds"))),
         ("Parallel jobs", manifest.get("jobs")),
         ("Seed", manifest.get("seed")),
-        ("Git commit", commit or "none (not a checkout)"),
+        ("Git commit", commit),
         ("Code hash", manifest.get("code")),
         *versions,
     )

@@ -1,7 +1,7 @@
 """Choosing among the settings of an algorithm: in hindsight, by a prefix of each stream, or by published numbers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 import numpy as np
@@ -14,20 +14,17 @@ from budgetrun.config.quantities import (
     PREFIX_MISTAKES,
     PREFIX_RMSE,
     QUANTITIES,
+    REST_ERROR,
+    REST_RMSE,
     RMSE,
     Quantity,
 )
-from budgetrun.config.schema import ChooseSpec, TableSpec
-from budgetrun.results.report.numbers import (
-    NO_BUDGET,
-    Measured,
-    Place,
-    PublishedNumbers,
-    measure,
-    places_of,
-)
+from budgetrun.config.schema import TableSpec
+from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumbers, measure, places_of
 from budgetrun.results.store.read import NO_SETTING, Results, Setting
 
+# What is shown of the remaining rounds after a choice by the first tenth.
+LATER = {ONLINE_ERROR: REST_ERROR, RMSE: REST_RMSE}
 # Means of the same numbers in another order may differ by rounding.
 _DIGITS = 9
 
@@ -49,21 +46,26 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """The runs of the chosen settings."""
+    """The runs of the chosen settings; all runs where nothing was chosen."""
 
     # With the chosen runs alone, without settings; ``rest_error`` is the online error after the first tenth.
     results: Results
     # The text of the chosen setting, for each place that has settings.
-    texts: dict[Place, str]
-    candidates: list[Candidate]
-    notes: list[str]  # sentences on the way of choosing, and on the places where it was another
+    texts: dict[Place, str] = field(default_factory=dict)
+    candidates: list[Candidate] = field(default_factory=list)
+    # Sentences on the way of choosing, and on the places where it was another.
+    notes: list[str] = field(default_factory=list)
 
 
-def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[str], labels: list[str]) -> Choice:
-    """Choose among the settings of some labels on some datasets, as a table's ``choose`` asks.
+def choose(results: Results, spec: TableSpec) -> Choice:
+    """Choose among the settings of a table's labels on its datasets, as its ``choose`` asks.
 
     Raises InputError: the choice is by the first tenth of the streams, and the runs have no mistakes in it.
     """
+    if (how := spec.choose) is None:
+        return Choice(results)
+    datasets, labels = list(spec.rows or results.datasets), list(spec.columns or results.labels)
+    labels += [spec.relative_to] if spec.relative_to is not None else []
     error = QUANTITIES[results.config.problem.error]
     early = {RMSE: PREFIX_RMSE, ONLINE_ERROR: PREFIX_MISTAKES}[error]
     if EARLY_LOG_LOSS.name in results.config.metrics:
@@ -84,23 +86,19 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
     order = sorted(settings, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget))
     # What decides, and near to which number; the setting that all streams choose; and where no number is published.
     decided = dict[Place, tuple[Quantity, float | None]]()
-    best, without = dict[Place, int](), list[Place]()
-    for place in order:
-        own, decided[place] = settings[place], (error, None)
-        if len(own) == 1:
-            best[place] = next(iter(own))
-            continue
-        if how.by == "prefix":
-            decided[place] = early, None
-            continue
+    best, without = {place: next(iter(own)) for place, own in settings.items() if len(own) == 1}, list[Place]()
+    for place in (place for place in order if place not in best):
+        decided[place] = by, near = (early if how.by == "prefix" else error), None
         if how.by == "printed":
             found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
             found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
-            decided[place] = (error, None) if found is None else (quantity, found.value)
-            without += [place] if found is None else []
-        by, near = decided[place]
-        means = {at: round(abs(measured(by)[one].mean - (near or 0.0)), _DIGITS) for at, one in own.items()}
-        best[place] = min(means, key=means.__getitem__)
+            if found is None:
+                without.append(place)
+            else:
+                decided[place] = by, near = quantity, found.value
+        if how.by != "prefix":
+            means = {at: round(abs(measured(by)[p].mean - (near or 0.0)), _DIGITS) for at, p in settings[place].items()}
+            best[place] = min(means, key=means.__getitem__)
 
     row = runs["place"].map({at: i for i, place in enumerate(order) for at in settings[place]}).rename("row")
     streams = runs.groupby([row, "place", "stream"])
@@ -117,8 +115,8 @@ def choose(results: Results, spec: TableSpec, how: ChooseSpec, datasets: list[st
         chosen = {one.setting: int(n_streams[at]) for at, one in settings[place].items() if n_streams[at]}
         if text := _text(chosen, n_all[i]):
             texts[place] = text
-        by, near = decided[place]
-        if len(settings[place]) > 1:
+        if place in decided:
+            by, near = decided[place]
             candidates += [
                 Candidate(one, by, measured(by)[one], near, int(n_streams[at])) for at, one in settings[place].items()
             ]

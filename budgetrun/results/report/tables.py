@@ -12,13 +12,13 @@ from typing import Any
 from budgetrun.base import grid
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
-from budgetrun.config.quantities import ONLINE_ERROR, QUANTITIES, REST_ERROR, REST_RMSE, RMSE, SECONDS, Quantity
+from budgetrun.config.quantities import QUANTITIES, SECONDS, Quantity
 from budgetrun.config.schema import FindingSpec, Published, TableSpec
 from budgetrun.results.report import comparison, formats
 from budgetrun.results.report.layout import Block, Cell, Listing, Outside, Row, Table, Tolerance, Verdict
 from budgetrun.results.report.notes import notes
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Measurements, Place, PublishedNumbers, measure
-from budgetrun.results.report.selection import choose
+from budgetrun.results.report.selection import LATER, choose
 from budgetrun.results.store.read import NO_SETTING, Results, Setting, in_order, items_of
 
 # More blocks than this hide how numbers change with the budget: then there is one block per dataset.
@@ -54,7 +54,7 @@ def quantity_of(spec: TableSpec) -> Quantity:
     """Return what a table shows: after a choice by the first tenth, errors are those of the remaining rounds."""
     quantity = QUANTITIES[spec.quantity]
     by_prefix = spec.choose is not None and spec.choose.by == "prefix"
-    return {ONLINE_ERROR: REST_ERROR, RMSE: REST_RMSE}.get(quantity, quantity) if by_prefix else quantity
+    return LATER.get(quantity, quantity) if by_prefix else quantity
 
 
 def _default_specs(results: Results) -> list[TableSpec]:
@@ -71,27 +71,16 @@ def _table(results: Results, spec: TableSpec) -> Table:
     divisor, reference = (spec.relative_to, None) if spec.quantity == "seconds_ratio" else (None, spec.relative_to)
     columns = list(dict.fromkeys(spec.columns or results.labels))
     datasets = list(spec.rows or results.datasets)
-    choice, shown = None, results
-    if spec.choose is not None:
-        labels = columns if spec.relative_to is None else [*columns, spec.relative_to]
-        choice = choose(results, spec, spec.choose, datasets, labels)
-        shown = choice.results
+    choice = choose(results, spec)
     # Without a caption, the source and what is shown; of a caption, the first sentence and the rest.
     title, remark = f"{results.manifest.get('source') or spec.name}: {quantity.in_words}", ""
     if spec.caption is not None:
         title, _, remark = re.sub(r"\.(?:$| (?=[A-Za-z|]))", "\n", spec.caption, count=1).partition("\n")
     if results.report.compares:
-        remark = " ".join(filter(None, (comparison.broken(results, spec, choice.candidates if choice else []), remark)))
-    rows = _Rows(
-        results,
-        datasets,
-        columns,
-        measure(shown, quantity, divisor),
-        measure(shown, SECONDS),
-        PublishedNumbers.in_table(spec, divisor),
-        reference,
-        choice.texts if choice else {},
-    )
+        remark = " ".join(filter(None, (comparison.broken(results, spec, choice.candidates), remark)))
+    measured, ran = measure(choice.results, quantity, divisor), measure(choice.results, SECONDS)
+    published = PublishedNumbers.in_table(spec, divisor)
+    rows = _Rows(results, datasets, columns, measured, ran, published, reference, choice.texts)
     tolerance = Tolerance(spec.tolerance, spec.tolerance_sd)
     table = Table(
         *(spec.name, title, remark),
@@ -101,23 +90,19 @@ def _table(results: Results, spec: TableSpec) -> Table:
         blocks=rows.blocks(),
         tolerance=Tolerance() if tolerance == (None, None) else tolerance,
         relative_to=reference,
-        candidates=choice.candidates if choice else [],
+        candidates=choice.candidates,
     )
     if results.report.compares and quantity.lower_is_better and quantity is not SECONDS:
-        table = replace(table, paired=comparison.paired(table, shown.runs, quantity))
+        table = replace(table, paired=comparison.paired(table, choice.results.runs))
         table = replace(table, marks=comparison.marks(table, results))
     table = replace(
         table,
         outside=_outside(results, table),
-        best=_best(columns, datasets, table, spec.aliases),
-        notes=[
-            *notes(results, table, choice.notes if choice else [], divisor),
-            *(comparison.notes(table) if table.paired else []),
-        ],
+        best=_best(table, datasets, spec.aliases),
+        notes=[*notes(results, table, choice.notes, divisor), *(comparison.notes(table) if table.paired else [])],
     )
     # Of the published numbers, those on datasets of the config that did not run, such as optional ones, are missing.
-    wanted = {dataset.label for dataset in results.config.datasets}
-    absent = (wanted if spec.rows is None else wanted & set(spec.rows)) - set(results.datasets)
+    absent = results.specs.keys() & set(spec.rows or results.specs) - set(results.datasets)
     compared = {spec.aliases.get(column, column) for column in columns if column != divisor}
     n_absent = sum(row.dataset in absent and row.label in compared for row in spec.published)
     return replace(table, verdict=_verdict(table, spec, divisor, n_absent))
@@ -259,10 +244,8 @@ def _merged(rows: list[Row]) -> list[Row]:
             number = f"B = {first.number}"
             titles = [row.header for row in (first, *others) if row.header != number]
             header = " = ".join([*dict.fromkeys(titles), number]).replace(" = B", "")
-            cells = [
-                next((cell for cell in same if cell.measured), same[0])
-                for same in zip(first.cells, *(row.cells for row in others), strict=True)
-            ]
+            columns = list(zip(first.cells, *(row.cells for row in others), strict=True))
+            cells = [next((cell for cell in column if cell.measured), column[0]) for column in columns]
             shown = {id(cell) for cell in cells}
             same = [cell for row in (first, *others) for cell in row.cells if id(cell) not in shown]
             first = first._replace(header=header, mean_budget="", cells=cells, same=tuple(same))
@@ -312,9 +295,7 @@ def other_findings(results: Results, tables: list[Table]) -> list[str]:
 # The verdict, and the readings of a paper's text that fit best.
 
 
-def _best(
-    columns: list[str], datasets: list[str], table: Table, aliases: Mapping[str, str]
-) -> tuple[list[str], list[str]]:
+def _best(table: Table, datasets: list[str], aliases: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Return one column and one dataset of those that share their published numbers, and all others.
 
     The one with the smallest share of cells outside the tolerance is chosen; of equal ones, the one that has no alias,
@@ -331,7 +312,7 @@ def _best(
         return [name for name in names if name in chosen]
 
     compared = [cell for cell in table.cells if cell.percent is not None]
-    chosen = fittest(columns, [cell for cell in compared if cell.place.dataset not in aliases], 1)
+    chosen = fittest(table.columns, [cell for cell in compared if cell.place.dataset not in aliases], 1)
     return chosen, fittest(datasets, [cell for cell in compared if cell.place.label in chosen], 0)
 
 

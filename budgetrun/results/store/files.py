@@ -164,10 +164,9 @@ def read_table(folder: Path) -> Table | None:
 def _recorded(path: Path) -> tuple[int, tuple[str, ...] | None]:
     if not os.path.lexists(path):
         return 0, None
-    try:
+    text = ""
+    with suppress(OSError, ValueError):
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    except (OSError, ValueError):
-        text = ""
     n_runs = re.search(r"^# (\d{1,12}) runs$", text, re.ASCII | re.MULTILINE)
     return int(n_runs[1]) if n_runs else 0, tuple(re.findall(r"^([0-9a-f]{64})  ", text, re.MULTILINE))
 

@@ -17,13 +17,10 @@ _TYPES = {"text": pa.string(), "json": pa.string(), "count": pa.int64(), "number
 SCHEMA = pa.schema([(column.name, _TYPES[column.kind]) for column in COLUMNS])
 # New rows that are held as they came, before they become columns; and rows that are read, or written, together.
 _FOLDED, _BLOCK = 20_000, 10_000
-# The columns by which rows are sorted, in this order, with the value of an empty cell.
-ORDER = {
-    **dict.fromkeys(("dataset", "task", "repetition", "label"), ""),
-    "budget": -1,
-    "budget_fraction": 0.0,
-    **dict.fromkeys(("parameters", "seed", "kernel", "run_id"), ""),
-}
+# The columns by which rows are sorted; only budgets may be empty.
+_ORDER = (
+    "dataset", "task", "repetition", "label", "budget", "budget_fraction", "parameters", "seed", "kernel", "run_id",
+)  # fmt: skip
 
 
 class LargeRows(Mapping[str, Row]):
@@ -70,7 +67,7 @@ class LargeRows(Mapping[str, Row]):
     def texts(self, name: str) -> list[str]:
         """Return a column of the file as texts, one for each of its rows."""
         if name not in self._texts:
-            column = self._column(name)
+            column = (read_columns(self._data, [name]) if self._data else self._table)[name]
             # Ids are all different.
             self._texts[name] = column.fill_null("").to_pylist() if name == "run_id" else _texts(column)
         return self._texts[name]
@@ -100,17 +97,13 @@ class LargeRows(Mapping[str, Row]):
     def packed(self) -> bytes:
         """Return all rows, sorted, as a Parquet file."""
         self._fold()
-        keys = pa.table({name: self._table[name].fill_null(pa.scalar(empty, SCHEMA.field(name).type))
-                         if empty != "" else self._table[name] for name, empty in ORDER.items()})  # fmt: skip
-        rows = self._table.take(pc.sort_indices(keys, [(name, "ascending") for name in ORDER]))
+        keys = {name: self._table[name] for name in _ORDER}
+        # Empty cells come first.
+        keys |= {name: keys[name].fill_null(-1) for name in ("budget", "budget_fraction")}
+        order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in _ORDER])
         file = io.BytesIO()
-        pq.write_table(rows, file, compression="zstd", row_group_size=10 * _BLOCK)
+        pq.write_table(self._table.take(order), file, compression="zstd", row_group_size=10 * _BLOCK)
         return file.getvalue()
-
-    def _column(self, name: str) -> pa.ChunkedArray:
-        if not self._data:
-            return self._table[name]
-        return read_columns(self._data, [name])[name]
 
     def _fold(self) -> None:
         """Make columns of all rows."""

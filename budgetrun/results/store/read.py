@@ -19,7 +19,15 @@ import pandas as pd
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
 from budgetrun.config.kinds import learners_for
 from budgetrun.config.report import report_of
-from budgetrun.config.schema import AlgorithmSpec, Config, FractionBudget, ReportSpec, TableSpec, value_text
+from budgetrun.config.schema import (
+    AlgorithmSpec,
+    Config,
+    DatasetSpec,
+    FractionBudget,
+    ReportSpec,
+    TableSpec,
+    value_text,
+)
 from budgetrun.results.store.files import AGAIN, COLUMNS, MANIFEST, advice, read_manifest, read_table
 from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
 
@@ -123,6 +131,11 @@ class Results:
         return _present([spec.label for spec in self.config.algorithms], self.runs["label"].unique())
 
     @cached_property
+    def specs(self) -> dict[str, DatasetSpec]:
+        """The config's datasets, by label."""
+        return {spec.label: spec for spec in self.config.datasets}
+
+    @cached_property
     def algorithms(self) -> dict[str, AlgorithmSpec]:
         """The config's algorithms, by label."""
         return {spec.label: spec for spec in self.config.algorithms}
@@ -148,10 +161,9 @@ class Results:
     def failures(self) -> list[Failure]:
         """The runs that failed, then what else the manifest names."""
         noted = self.manifest.get("failures") or []
-        if noted:
-            known = {*self.failed["run_id"], *self.runs["run_id"]}
-            noted = [item for item in noted if item not in known]
-        return [*map(_failure, self.failed.to_dict("records")), *(Failure("", item) for item in noted)]
+        known = {*self.failed["run_id"], *self.runs["run_id"]} if noted else {}
+        noted = [Failure("", item) for item in noted if item not in known]
+        return [*map(_failure, self.failed.to_dict("records")), *noted]
 
     @cached_property
     def _settings(self) -> dict[tuple[str, str], list[Setting]]:
@@ -167,7 +179,7 @@ class Results:
     def own_text(self, dataset: str, label: str, setting: Setting) -> str:
         """Return a setting without the values of the algorithm that the budget follows."""
         spec = self.algorithms.get(label)
-        n_kernel = len(_swept_kernel(self.config, dataset))
+        n_kernel = len(_swept_kernels(self.config).get(dataset, ()))
         return ", ".join(setting.items[: n_kernel + len(_on(spec, dataset).swept)] if spec else setting.items)
 
 
@@ -240,19 +252,16 @@ def _read_csv(data: bytes, path: Path) -> pd.DataFrame:
     try:
         try:
             frame: pd.DataFrame = pd.read_csv(io.BytesIO(data), **typed, **options)
-        except pd.errors.ParserError:
-            raise
         except ValueError:
             frame = pd.read_csv(io.BytesIO(data), dtype=str, **options)
     except pd.errors.EmptyDataError:
         raise InputError(f"{path}: empty; run the sweep first: budgetrun sweep CONFIG") from None
-    except (pd.errors.ParserError, ValueError) as error:
+    except ValueError as error:
         raise InputError(f"{path}: not readable as CSV ({' '.join(str(error).split())}); {AGAIN}") from None
-    missing = [column for column in COLUMNS if column.name not in frame and not column.may_be_missing]
-    names = ", ".join(column.name for column in missing)
-    if missing and all(column.since > "0.1" for column in missing):
-        raise InputError(f"{path}: no column {names}, so an earlier version made these runs; {AGAIN}")
-    if missing:
+    if missing := [column for column in COLUMNS if column.name not in frame and not column.may_be_missing]:
+        names = ", ".join(column.name for column in missing)
+        if all(column.since > "0.1" for column in missing):
+            raise InputError(f"{path}: no column {names}, so an earlier version made these runs; {AGAIN}")
         noun = "column" if len(missing) == 1 else "columns"
         raise InputError(f"{path}: {noun} {names} missing; a results folder comes from: budgetrun sweep CONFIG")
     return _cleaned(frame)
@@ -271,9 +280,9 @@ def _read_parquet(data: bytes, path: Path) -> pd.DataFrame:
     # Empty columns of a million runs, which `_typed` makes anew, would take most of the memory.
     optional = [column.name for column in COLUMNS if column.may_be_missing and column.kind in ("count", "number")]
     table = table.drop_columns([name for name in optional if table[name].null_count == table.num_rows > 0])
-    counts = {column.name for column in COLUMNS if column.kind == "count"}
-    floats = pa.schema([pa.field(f.name, pa.float64()) if f.name in counts else f for f in table.schema])
-    table = table.cast(floats)
+    # Counts too are floats, NaN where empty.
+    floats = [field.with_type(pa.float64()) if field.type == pa.int64() else field for field in table.schema]
+    table = table.cast(pa.schema(floats))
     # Each column is freed once it is converted, as nothing else refers to it.
     return _cleaned(table.to_pandas(split_blocks=True, self_destruct=True))
 
@@ -305,20 +314,19 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     for text in frame["parameters"].unique():
         _json_object(text, "parameters", path)
     algorithms = {spec.label: spec for spec in config.algorithms}
+    kernels = _swept_kernels(config)
     keys = ["dataset", "label", "setting"]
     what = frame.groupby(keys, sort=False).ngroup()
     found = list(frame.loc[~what.duplicated(), keys].itertuples(index=False, name=None))
     settings, own = np.empty(len(found), dtype=object), np.zeros(len(found), dtype=bool)
-    first: dict[tuple[str, str, Setting], int] = {}
-    numbers = np.zeros(len(found), dtype=np.int64)
+    equal: dict[tuple[str, str, Setting], Setting] = {}
     for i, (dataset, label, text) in enumerate(found):
-        spec, kernel = algorithms.get(label), _swept_kernel(config, dataset)
+        spec = algorithms.get(label)
         source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
         shown = all_printable(_json_object(text, "setting", path))
-        setting = _setting(shown, kernel, *(one and _on(one, dataset) for one in (spec, source)))
-        # Equal settings of a label are one object, which is quick to compare.
-        numbers[i] = first.setdefault((dataset, label, setting), i)
-        settings[i] = settings[numbers[i]] or setting
+        setting = _setting(shown, kernels.get(dataset, {}), *(one and _on(one, dataset) for one in (spec, source)))
+        # Equal settings of a label on a dataset are one object, which is quick to compare.
+        settings[i] = equal.setdefault((dataset, label, setting), setting)
         # The config gives the algorithm one budget on this dataset, and maybe another on others.
         budgets = spec.by_dataset.get("budget") if spec else None
         own[i] = budgets is not None and len(budgets.by_dataset.get(dataset, ())) == 1
@@ -331,7 +339,7 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     return frame.assign(
         kind=kinds[kind],
         value=value,
-        place=value.groupby([numbers[what], kind, value], sort=False).ngroup(),
+        place=value.groupby([np.array([id(one) for one in settings])[what], kind, value], sort=False).ngroup(),
         stream=frame.groupby(["dataset", "task", "repetition"]).ngroup(),
     )
 
@@ -392,10 +400,9 @@ def _setting(
     return Setting(items, tuple(rank), tuple(positions))
 
 
-def _swept_kernel(config: Config, dataset: str) -> dict[str, list[Any]]:
-    """Return the values over which a dataset's kernel sweeps; earlier manifests may not have the dataset."""
-    kernel = next((spec.kernel for spec in config.datasets if spec.label == dataset), None)
-    return kernel.swept if kernel else {}
+def _swept_kernels(config: Config) -> dict[str, dict[str, list[Any]]]:
+    """Return the values over which the datasets' kernels sweep; earlier manifests may lack a dataset."""
+    return {spec.label: spec.kernel.swept for spec in config.datasets if spec.kernel}
 
 
 def _on(spec: AlgorithmSpec, dataset: str) -> AlgorithmSpec:

@@ -278,8 +278,7 @@ class Store:
 
     def _check_config(self, config: dict[str, Any]) -> None:
         old = self.manifest()
-        differing = [] if old is None else differing_keys(config, old["config"])
-        if differing:
+        if old and (differing := differing_keys(config, old["config"])):
             raise InputError(
                 f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
                 f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
@@ -293,10 +292,10 @@ class Store:
             return {}
         found: dict[str, Row] | LargeRows = {}
         if table.is_large:
-            from budgetrun.results.store import large
+            from budgetrun.results.store.large import LargeRows
 
             try:
-                found = large.LargeRows(table.data)
+                found = LargeRows(table.data)
             except ValueError as error:
                 self._altered = table.altered or f"{table.path}: not readable as Parquet ({error})"
                 return found

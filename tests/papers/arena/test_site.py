@@ -128,7 +128,7 @@ def test_the_first_sentences_name_the_best(played):
     ranks = arena.ranks(8000)
     assert set(ranks.labels) == {"majority", "logistic", "rbp", "stoptron"}
     (sentence,) = [text for text in arena.sentences if text.startswith("Within 8 KB, ")]
-    best = arena.results.title(ranks.labels[ranks.order[0]])
+    best = arena.results.title(ranks.labels[0])
     said = "has the best mean rank over 2 streams of the 4 learners that fit"
     assert f"Within 8 KB, {best} ({ranks.ranks.min():.1f}) {said}" in sentence
     lost = arena.lost_to_linear(8000)

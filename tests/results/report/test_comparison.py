@@ -137,6 +137,6 @@ def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
 
 def test_p_by_holms_method(tmp_path):
     table = table_of(folder_of(tmp_path))
-    ps = sorted((one.p, one.p_holm) for one in table.paired.values())
+    ps = sorted((one.test.p, one.p_holm) for one in table.paired.values())
     assert ps[-1][1] >= ps[0][1]
     assert all(adjusted >= p for p, adjusted in ps)

@@ -79,7 +79,7 @@ class Series:
         """Draw it."""
         # matplotlib leaves a label that starts with an underscore out of the legend.
         label = f" {self.name}" if self.name.startswith("_") else self.name
-        line = look.line | {"zorder": 3} | self.style
+        line: Any = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "zorder": 3} | self.style
         if self.band is not None:
             shaded: Any = {"color": look.colour, "alpha": self.band_alpha, "linewidth": 0, "zorder": 1.5}
             axes.fill_between(*self.band, label=self.band_label or None, **shaded)
@@ -291,13 +291,12 @@ def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
     results = numbers.results
     # Names of datasets may be none that a config could give a figure.
     made = FigureSpec.model_construct
+    if results.of_batch:
+        common: Any = {"lines": tuple(results.labels), "x": "seconds", "y": GAP.name}
+        return [(made(name=f"gap_{slug(dataset)}", dataset=dataset, **common), []) for dataset in results.datasets]
     specs: list[tuple[FigureSpec, list[str]]] = []
-    error = GAP if results.of_batch else QUANTITIES[results.config.problem.error]
+    error = QUANTITIES[results.config.problem.error]
     for i, dataset in enumerate(results.datasets):
-        if results.of_batch:
-            name, lines = f"gap_{slug(dataset)}", tuple(results.labels)
-            specs.append((made(name=name, dataset=dataset, lines=lines, x="seconds", y=error.name), []))
-            continue
         here = [place for place in numbers.measured(error) if place.dataset == dataset]
         if len({place.budget for place in here if not place.budget.is_everywhere}) < 2:
             continue

@@ -69,13 +69,12 @@ class RoundsPanel(Panel):
         ids = [run_id for place in lines.values() for run_id in groups[place]["run_id"]]
         missing = self.numbers.curves.missing(ids)
         self.problem = self.lacks(missing, len(ids), "curves over the rounds")
+        self.curves: list[Curve] = []
         if not missing:
             curves = {name: self._curve(groups[place]) for name, place in lines.items()}
             same = alike((name, curve.mean.tobytes()) for name, curve in curves.items())
             lines = {name: lines[own[0]] for name, own in same.items()}
             self.curves = [curves[own[0]] for own in same.values()]
-        else:
-            self.curves = []
         self.names = {"lines": list(lines), "band": [], "point": []}
         self.last = max((float(curve.rounds[-1]) for curve in self.curves), default=1.0)
         # The rounds from which on errors decide on the frame, and from which on curves are drawn.
@@ -85,9 +84,9 @@ class RoundsPanel(Panel):
         for i, (name, place) in enumerate(lines.items()):
             m = self.measured[place]
             last = self.curves[i].mean[-1] if self.curves else m.mean
-            series = Series(name, [m], [f"{self.value(last)} at the end"])
             # Solid curves below, so that the others' lines stay visible.
-            series.style = {"zorder": 2.5 if place.label in self.labels["point"] else 3}
+            style = {"zorder": 2.5 if place.label in self.labels["point"] else 3}
+            series = Series(name, [m], [f"{self.value(last)} at the end"], style=style)
             if self.curves:
                 self._fill(series, self.curves[i], (i + 1) / (len(lines) + 1))
             found.append(series)
@@ -95,10 +94,10 @@ class RoundsPanel(Panel):
 
     def _curve(self, runs: pd.DataFrame) -> Curve:
         y, of_squares = self.y, self.y in (RMSE, WINDOWED_RMSE)
-        kept = SQUARED_ERROR if of_squares else "mistakes" if self.is_error else "support_size"
-        kept = y.name if y.name in METRICS_IN_CURVES else kept
-        rounds, values = self.numbers.curves.read(list(runs["run_id"]), kept)
-        if y.name in METRICS_IN_CURVES:
+        counted = SQUARED_ERROR if of_squares else "mistakes" if self.is_error else "support_size"
+        is_metric = y.name in METRICS_IN_CURVES
+        rounds, values = self.numbers.curves.read(list(runs["run_id"]), y.name if is_metric else counted)
+        if is_metric:
             values = y.factor * values
         elif y in (WINDOWED_ERROR, WINDOWED_RMSE):
             ends = np.unique(np.searchsorted(rounds, np.linspace(0, rounds[-1], WINDOWS + 1)[1:]))
@@ -132,8 +131,8 @@ class RoundsPanel(Panel):
     @cached_property
     def changes(self) -> dict[int, str]:
         """Number of rounds -> change of the stream after them, as far as these are known."""
-        spec = next((spec for spec in self.results.config.datasets if spec.label == self.dataset), None)
-        known = {} if spec is None else changes_of(spec)
+        spec = self.results.specs.get(self.dataset)
+        known = changes_of(spec) if spec else {}
         return {rounds: what for rounds, what in known.items() if rounds < self.last}
 
     def frame(self, axes: Axes) -> None:
@@ -171,9 +170,9 @@ class SecondsPanel(Panel):
         brackets = self.results.brackets.items()
         widths = [bracket.width for problem, bracket in brackets if problem.dataset == self.dataset]
         self.width = float(np.nanmax([*widths, 0.0]))
-        lines = dict.fromkeys(self.spec.lines)
-        self.missing = [self.results.title(label) for label in lines if not self.places(label)]
-        found = [self._series(place) for label in lines for place in self.places(label)]
+        places = {label: self.places(label) for label in self.spec.lines}
+        self.missing = [self.results.title(label) for label, own in places.items() if not own]
+        found = [self._series(place) for own in places.values() for place in own]
         n_runs, n_drawn = sum(one.measured[0].n_runs for one in found), sum(len(one.curves) for one in found)
         self.problem = self.lacks(n_runs - n_drawn, n_runs, "traces of the solvers")
         self.names = {"lines": [one.name for one in found], "band": [], "point": []}
@@ -236,10 +235,8 @@ class BudgetPanel(Panel):
         without = {name: p for name, places in own.items() for p in places if p.budget == NO_BUDGET}
         self.lines, self.levels, self.marks = [], [], []
         for name in dict.fromkeys([*self.names["lines"], *self.names["band"]]):
-            places = [p for p in own.get(name, []) if p.budget != NO_BUDGET]
-            if self.is_share:
-                places = [p for p in places if p.budget.kind == "fraction"]
-            if places:
+            here = (p for p in own.get(name, []) if p.budget != NO_BUDGET)
+            if places := [p for p in here if p.budget.kind == "fraction" or not self.is_share]:
                 self.lines.append(self._line(name, sorted(places, key=self._x)))
             elif name in without:
                 m = self.measured[without[name]]
@@ -318,8 +315,7 @@ class BudgetPanel(Panel):
         if self.levels:
             sentences.append(f"Dotted, without a budget: {listed(one.name for one in self.levels)}.")
         sentences += self.shaded([one for one in self.lines if one.band and not one.band_label])
-        banded = [one for one in self.lines if one.band_label]
-        if banded:
+        if banded := [one for one in self.lines if one.band_label]:
             seeds = max(m.n_seeds for one in banded for m in one.measured)
             names = listed(one.name for one in banded)
             sentences.append(f"Band: minimum to maximum over {seeds} seeds of {names}.")
@@ -338,14 +334,15 @@ class SupportPanel(Panel):
     against = "the size of the support set"
 
     def find(self) -> list[Series]:
-        found = [self._series(label) for label in self.shown if self.places(label)]
-        self.missing = [self.results.title(label) for label in self.shown if not self.places(label)]
+        places = {label: self.places(label) for label in self.shown}
+        self.missing = [self.results.title(label) for label, own in places.items() if not own]
         # Lines before points, curves first.
+        found = [self._series(label, own) for label, own in places.items() if own]
         return sorted(found, key=lambda one: one.style["zorder"])
 
-    def _series(self, label: str) -> Series:
+    def _series(self, label: str, places: list[Place]) -> Series:
         supports, name = self.numbers.measured(SUPPORT_SIZE), self.results.title(label)
-        places = sorted(self.places(label), key=lambda place: supports[place].mean)
+        places = sorted(places, key=lambda place: supports[place].mean)
         shown, xs = [self.measured[place] for place in places], [supports[place].mean for place in places]
         ends = [f"{self.value(m.mean)} with {rounded(m.support_size)} examples" for m in (shown[0], shown[-1])]
         has_budget = any(place.budget != NO_BUDGET for place in places)
