@@ -4,15 +4,14 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from budgetrun.base import limits
 from budgetrun.base.errors import AlteredError, InputError, counted
 from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
-from budgetrun.runner.estimate import check_budgets, compile_seconds, job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.plan import Options, Plan, Rows, in_phases, make_plan, select
+from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
+from budgetrun.runner.plan import Options, Plan, Rows, in_phases, select
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import replanned
-from budgetrun.runner.shards import of_shard, parse
+from budgetrun.runner.shards import parse, planned
 
 
 def status(folder: Path) -> str:
@@ -61,8 +60,7 @@ def line(folder: Path, manifest: dict[str, Any], planned: tuple[Config, Plan], r
     told += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
     if n_finished < len(plan.runs) or plan.missing:
         results = folder.parent if config.profile == "full" else folder.parent.parent
-        shard = parse(manifest["shard"]) if manifest.get("shard") else None
-        told += f"; to complete it: {Options(results, shard=shard).command(config)}"
+        told += f"; to complete it: {Options(results, shard=parse(manifest.get('shard'))).command(config)}"
     return told
 
 
@@ -73,10 +71,7 @@ def describe(config: Config, options: Options) -> str:
 
     Raises InputError: as `budgetrun.runner.sweep.sweep`.
     """
-    with limits.memory(options.memory):
-        whole = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
-        plan = of_shard(whole, options.shard)
-        check_budgets(plan)
+    _, plan = planned(config, options, download=False)
     selected = select(plan.runs, options.only)
     done: set[str] = set()
     if not options.force:
