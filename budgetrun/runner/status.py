@@ -27,25 +27,21 @@ def status(folder: Path) -> str:
     if manifest is None:
         raise InputError(f"{folder / 'manifest.json'}: cannot be read; repeat the sweep: budgetrun sweep CONFIG")
     rows = store.rows()
-    told = _line(folder, manifest, rows)
+    try:
+        told = line(folder, manifest, replanned(manifest), rows)
+    # A ValueError is raised if another version of budgetrun wrote the manifest.
+    except (InputError, ValueError) as error:
+        states, n_planned = Counter(row["status"] for row in rows.values()), manifest.get("plan", {}).get("runs")
+        total = counted(states["done"], "run")
+        if isinstance(n_planned, int):
+            total = f"{states['done']:,} of {counted(n_planned, 'run')}"
+        why = f"whether they are up to date is unknown: {error}"
+        told = f"{folder}: {total} finished, {states['failed']:,} failed; {why}"
     try:
         store.check()
     except AlteredError as error:
         raise AlteredError(f"{told}; but {error}") from None
     return told
-
-
-def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
-    try:
-        return line(folder, manifest, replanned(manifest), rows)
-    # A ValueError is raised if another version of budgetrun wrote the manifest.
-    except (InputError, ValueError) as error:
-        states = Counter(row["status"] for row in rows.values())
-        planned = manifest.get("plan", {}).get("runs")
-        done = f"{states['done']:,} of {counted(planned, 'run')}" if isinstance(planned, int) else ""
-        total = done or counted(states["done"], "run")
-        why = f"whether they are up to date is unknown: {error}"
-        return f"{folder}: {total} finished, {states['failed']:,} failed; {why}"
 
 
 def line(folder: Path, manifest: dict[str, Any], planned: tuple[Config, Plan], rows: Rows) -> str:

@@ -311,7 +311,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
 
     Raises InputError: the stream does not fit the request.
     """
-    said = [f"{table.label_found[0].upper()}{table.label_found[1:]}."] if table.label_found else []
+    said = [f"{_capitalised(table.label_found)}."] if table.label_found else []
     said += table.notes()
     task = _task(request, table)
     if request.task == "auto":
