@@ -69,7 +69,6 @@ def main() -> None:
     "--only",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=lambda _, __, texts: _only(texts),
     shell_complete=verbs.complete_only,
     help="Select runs by dataset, algorithm, budget, ...; repeatable.",
 )
@@ -96,29 +95,28 @@ def main() -> None:
 @click.option(
     "--shard",
     metavar="PART/OF",
-    callback=lambda _, __, text: _shard(text),
     help="Run one part of the runs, such as 3/20, in a folder of its own; see budgetrun merge.",
 )
-def sweep(configs: tuple[str, ...], dry_run: bool, profile: str, **chosen: Any) -> None:
+def sweep(
+    configs: tuple[str, ...], dry_run: bool, profile: str, only: tuple[str, ...], shard: str | None, **chosen: Any
+) -> None:
     """Run the configs, skipping finished runs, then write their tables and figures."""
     from budgetrun import config as config_module
     from budgetrun.runner.plan import Options
+    from budgetrun.runner.shards import parse
     from budgetrun.runner.status import describe
     from budgetrun.runner.sweep import sweep as run_sweep
 
-    options = Options(**chosen)
+    options = Options(only=_only(only), shard=parse(shard), **chosen)
     if (options.backend == "dask") != (options.scheduler is not None):
         raise InputError("--backend dask and --scheduler ADDRESS must be given together")
     if options.shard and options.only:
         raise InputError("--shard: is a part of all runs of a config; remove it, or --only")
-    loaded = [config_module.load(name, profile) for name in configs]
     code = 0
-    for config in loaded:
+    for config in [config_module.load(name, profile) for name in configs]:
         if dry_run:
             say(describe(config, options))
-            continue
-        code = max(code, run_sweep(config, options, _report))
-        if code == 130:
+        elif (code := max(code, run_sweep(config, options, _report))) == 130:
             break
     sys.exit(code)
 
@@ -184,17 +182,7 @@ def merge(folders: tuple[Path, ...], into: Path) -> None:
 )
 @click.option("--replay", is_flag=True, help="Continue, although the pipe begins again at its first row.")
 @click.option("--force", is_flag=True, help="Move existing results aside and start again.")
-def run(
-    stream: str,
-    budgets: str,
-    algorithms: tuple[str, ...],
-    gamma: str,
-    classes: str | None,
-    metrics: str | None,
-    by: str | None,
-    memory_for_all: str | None,
-    **given: Any,
-) -> None:
+def run(stream: str, by: str | None, memory_for_all: str | None, **given: Any) -> None:
     """Run learners on a stream of your own: a table of any common format, or - for standard input.
 
     The rows are read once, in their order and in bounded memory. Every row is predicted before its label is learned.
@@ -204,11 +192,11 @@ def run(
     from budgetrun.runner.live.request import Request, budgets_of, metrics_of
     from budgetrun.runner.live.run import run as run_stream
 
-    if algorithms and given["quick"]:
+    if given["algorithms"] and given["quick"]:
         raise InputError("--quick: chooses the learner; remove it, or --algorithm")
-    given |= {"budgets": budgets_of(budgets), "gamma": _parts(gamma), "classes": _parts(classes)}
-    given["metrics"] = metrics_of(_parts(metrics))
-    request = Request(stream, algorithms=algorithms, **given)
+    given |= {name: _parts(given[name]) for name in ("gamma", "classes", "metrics")}
+    given |= {"budgets": budgets_of(given["budgets"]), "metrics": metrics_of(given["metrics"])}
+    request = Request(stream, **given)
     if by is not None:
         from budgetrun.estimators.fleet import Fleet
         from budgetrun.runner.live.by import run_by
@@ -449,12 +437,6 @@ def _report(folder: Path) -> Report:
     if report.headline:
         say(report.headline)
     return report
-
-
-def _shard(text: str | None) -> Any:
-    from budgetrun.runner.shards import parse
-
-    return None if text is None else parse(text)
 
 
 def _only(texts: tuple[str, ...]) -> dict[str, list[str]]:

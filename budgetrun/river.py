@@ -64,23 +64,21 @@ class _Model:
     """Base of classifiers and regressors: columns for keys, and an estimator that is made when needed."""
 
     _made: type[estimators.BudgetEstimator]
-    # The estimator's methods for the scores of one row and of many.
-    _scored: tuple[str, str]
-    # 0 for regressors.
-    _n_classes: int = 0
+    _scored: tuple[str, str]  # the estimator's methods for the scores of one row and of many
+    _n_classes: int = 0  # of classifiers
+    _codes: dict[Any, int]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Models of earlier versions have the row of zeros, and may have no sums.
-        sums = state.get("_sums", np.zeros(len(state.get("_zeros", b"")) // 8))
-        self.__dict__.update({"_n_rows": 0, "_sums": sums, "_zeros": bytes(8 * len(sums))} | state)
+        # Models of earlier versions have a row of zeros, and may have no sums.
+        n_columns = len(state.pop("_zeros", b"")) // 8
+        self.__dict__.update({"_n_rows": 0, "_sums": np.zeros(n_columns)} | state)
 
     def _begin(self) -> None:
         """Forget everything."""
         self.estimator: Any = None
         self.column_of: dict[Any, int] = {}
-        # The number of keys that have room, and a row of zeros.
+        # The number of keys that have room.
         self._room = 0
-        self._zeros = b""
         # Of the rows so far: their number, and the sum of each column.
         self._n_rows, self._sums = 0, np.zeros(0)
 
@@ -92,13 +90,9 @@ class _Model:
         """Return labels as the estimator takes them; nothing changes if one is refused."""
         return [self._code(label) for label in y]
 
-    def _is_new(self, y: Any) -> bool:
-        """Return whether learning a label changes what labels there are."""
-        return False
-
     def _before(self) -> Any:
         """Return the scores before the first example."""
-        return 0.0
+        return np.zeros(self._n_classes) if self._n_classes > 2 else 0.0
 
     @alone
     def save(self, path: str | Path) -> None:
@@ -108,9 +102,6 @@ class _Model:
         an InputError.
         """
         save_state(path, self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_zeros"}
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
@@ -128,8 +119,8 @@ class _Model:
         """
         x = self._filled(x)
         row = None if self.estimator is None else self._row(x)
-        if row is None or self._is_new(y):
-            # Nothing changes if the example is refused.
+        if row is None or (self._n_classes and y not in self._codes):
+            # If the example is refused, there is no new key or label.
             _check(x)
         self._learn_row(x, row, self._code(y))
 
@@ -241,7 +232,7 @@ class _Model:
 
     def _row(self, x: dict[Any, Any], columns: dict[Any, int] | None = None) -> Any:
         """Return an example as an array; None if a key has no column."""
-        columns, row = self.column_of if columns is None else columns, array("d", self._zeros)
+        columns, row = self.column_of if columns is None else columns, array("d", bytes(8 * len(self._sums)))
         try:
             for key, value in x.items():
                 row[columns[key]] = value
@@ -255,7 +246,7 @@ class _Model:
     def _rows(self, keys: Iterable[Any], table: np.ndarray) -> np.ndarray:
         """Return the examples of a table as an array."""
         places = self._places(keys)
-        rows = np.zeros((len(table), len(self._zeros) // 8))
+        rows = np.zeros((len(table), len(self._sums)))
         rows[:, [places[key] for key in keys]] = table
         return rows
 
@@ -264,7 +255,7 @@ class _Model:
         places = self.column_of.copy()
         for key in keys:
             places.setdefault(key, len(places))
-        if 8 * len(places) > len(self._zeros):
+        if len(places) > len(self._sums):
             # Nothing else changes: the keys of a prediction are not remembered.
             self._embed(list(self.column_of), 2 * len(places))
         return places
@@ -273,7 +264,10 @@ class _Model:
         """Give columns to keys that have none. If there is no room, only keys of held examples keep theirs."""
         # A stream may begin with an example that has no keys.
         if not self._room or len(self.column_of.keys() | keys) > self._room:
-            kept = self._in_use()
+            kept: list[Any] = []
+            if self.estimator is not None:
+                used = self.estimator._features_in_use()
+                kept = [key for key, j in self.column_of.items() if used[j]]
             n_keys = max(1, len({*kept, *keys}))
             # A fixed set of keys needs no more columns.
             self._room = n_keys if self.estimator is None else 2 * n_keys
@@ -281,19 +275,11 @@ class _Model:
         for key in keys:
             self.column_of.setdefault(key, len(self.column_of))
 
-    def _in_use(self) -> list[Any]:
-        """Return the keys on which predictions depend: those of held examples."""
-        if self.estimator is None:
-            return []
-        used = self.estimator._features_in_use()
-        return [key for key, j in self.column_of.items() if used[j]]
-
     def _embed(self, keys: list[Any], width: int) -> None:
         """Move the columns of these keys to the front, and make ``width`` columns of them and zeros."""
         if self.estimator is not None:
             self.estimator._rearrange([self.column_of[key] for key in keys], width)
-        self._zeros, sums = bytes(8 * width), self._sums
-        self._sums = np.zeros(width)
+        sums, self._sums = self._sums, np.zeros(width)
         self._sums[: len(keys)] = [sums[self.column_of[key]] for key in keys]
         self.column_of = {key: j for j, key in enumerate(keys)}
 
@@ -335,9 +321,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         See `budgetrun.play.metrics`.
         """
         self._need_probabilities()
-        return self._named(self._calibration.of(self._score_of(x)))
-
-    # -- many examples -------------------------------------------------------------------------------------------------
+        return self._probabilities(self._score_of(x))
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
         """Return the label that is predicted for each row."""
@@ -348,24 +332,18 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the probability of each label, one row per example; see `predict_proba_one`."""
         self._need_probabilities()
-        return pd.DataFrame([self._named(self._calibration.of(score)) for score in self._scores_of(X)], index=X.index)
+        return pd.DataFrame([self._probabilities(score) for score in self._scores_of(X)], index=X.index)
 
-    # -- predicting ----------------------------------------------------------------------------------------------------
-
-    def _before(self) -> Any:
-        return np.zeros(self._n_classes) if self._multiclass else 0.0
-
-    def _named(self, probabilities: Sequence[float]) -> dict[Any, float]:
+    def _probabilities(self, score: Any) -> dict[Any, float]:
+        p = self._calibration.of(score)
         if self._codes:
             # Before the second label, the first is certain.
-            return {label: probabilities[code] if len(self._codes) > 1 else 1.0 for label, code in self._codes.items()}
+            return {label: p[code] if len(self._codes) > 1 else 1.0 for label, code in self._codes.items()}
         return {False: 0.5, True: 0.5}
 
     def _need_probabilities(self) -> None:
         if not self.probabilities:
             raise NotImplementedError(f"{type(self).__name__} has no probabilities: create it with probabilities=True")
-
-    # -- labels --------------------------------------------------------------------------------------------------------
 
     def _code(self, label: Any) -> int:
         """Return the class of a label, which may be new."""
@@ -382,13 +360,9 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
                 "multiclass.OneVsRestClassifier(model)"
             )
         free = [code for code in (0, 1) if code not in self.labels]
-        new = (
-            {0: False, 1: True}
-            if isinstance(label, bool) and not self.labels
-            else {free[-1 if label == 1 else 0]: label}
-        )
-        self.labels |= new
-        self._codes |= {label: code for code, label in new.items()}
+        are_bools = isinstance(label, bool) and not self.labels
+        self.labels |= {0: False, 1: True} if are_bools else {free[-1 if label == 1 else 0]: label}
+        self._codes = {label: code for code, label in self.labels.items()}
         return self._codes[label]
 
     def _codes_of(self, y: Iterable[Any]) -> list[Any]:
@@ -398,9 +372,6 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         except Exception:
             self.labels, self._codes = before
             raise
-
-    def _is_new(self, y: Any) -> bool:
-        return y not in self._codes
 
     def _label(self, code: Any) -> Any:
         known = next(iter(self.labels.values()), None)

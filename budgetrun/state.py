@@ -11,7 +11,7 @@ import math
 import re
 import zipfile
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
@@ -46,23 +46,13 @@ _PATH = re.compile(r"[a-zA-Z_]\w*(\.[a-zA-Z_]\w*)*")
 def save_state(path: str | Path, obj: Any, **meta: Any) -> None:
     """Save an object, and all that it refers to, so that continuing after `load_state` gives the same bits.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; it is replaced as a whole or not at all.
-    obj : object
-        Objects of this package (groups, hypotheses, learners, kernels, classifiers, ...), numpy arrays, scalars, dtypes
-        and random generators, sparse rows, dicts, lists, tuples, sets, deques, text, numbers and None. An object that
-        is referred to twice stays one object.
-    **meta : object
-        More of these, which `load_state` returns beside the object.
+    What can be saved are objects of this package (groups, hypotheses, learners, kernels, classifiers, ...), numpy
+    arrays, scalars, dtypes and random generators, sparse rows, dicts, lists, tuples, sets, deques, text, numbers and
+    None. An object that is referred to twice stays one object. ``meta`` are more of these, which `load_state` returns
+    beside the object. The file is replaced as a whole or not at all.
 
-    Raises
-    ------
-    InputError
-        Something cannot be saved: a function, or an object of another package.
-    CannotWriteError
-        The file cannot be written.
+    Raises InputError: something cannot be saved: a function, or an object of another package.
+    Raises CannotWriteError: the file cannot be written.
     """
     writer = _Writer()
     content: dict[str, Any] = {"format": _FORMAT, "version": budgetrun.__version__}
@@ -78,26 +68,12 @@ def save_state(path: str | Path, obj: Any, **meta: Any) -> None:
 
 
 def load_state(path: str | Path) -> tuple[Any, dict[str, Any]]:
-    """Load what `save_state` saved.
+    """Return the object that `save_state` saved, and its ``meta``.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    obj : object
-    meta : dict
-
-    Raises
-    ------
-    InputError
-        The file is missing, damaged, or not a saved state; it names something outside this package; or it was saved by
-        a version of this package with other results.
-
-    Notes
-    -----
     A file from somebody else cannot run code of its own, but it can hold numbers that make no sense.
+
+    Raises InputError: the file is missing, damaged, or not a saved state; it names something outside this package; or
+    it was saved by a version of this package with other results.
     """
     path = Path(path)
     try:
@@ -199,8 +175,11 @@ class _Writer:
         elif _is_ours(kind):
             self.things.append(value)
             attributes = self._begin(value, ["object", _title(kind), []])[2]
-            for name, item in _state(value).items():
-                attributes.append([name, self.value(item, f"{where}.{name}")])
+            # Attributes and slots that outlast a pickle.
+            state = value.__getstate__()
+            for part in state if isinstance(state, tuple) else (state,):
+                for name, item in (part or {}).items():
+                    attributes.append([name, self.value(item, f"{where}.{name}")])
         else:
             what = f"an object of {kind.__module__}.{kind.__qualname__}"
             raise InputError(f"{where}: cannot be saved: {what}, which is not of this package (pickle may work)")
@@ -373,13 +352,6 @@ def _find(title: str) -> type[Any]:
     return found
 
 
-def _state(thing: Any) -> dict[str, Any]:
-    """Return the attributes of an object that outlast a pickle."""
-    state = thing.__getstate__()
-    kept, slots = state if isinstance(state, tuple) else (state, None)
-    return (kept or {}) | (slots or {})
-
-
 def _set_state(thing: Any, state: dict[str, Any]) -> None:
     """Set the attributes of an object, none of which may have the name of a method or property of the class."""
     cls = type(thing)
@@ -457,18 +429,17 @@ def _revisions(things: list[Any]) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _continued(part: str) -> Collection[int]:
-    """Return the earlier revisions of a part whose saved objects the present one continues."""
-    continued: Collection[int] = getattr(_find(part.partition(" ")[0]), "continues", ())
-    return continued
-
-
 def _check_revisions(saved: Any, now: dict[str, int], version: str, path: Path) -> None:
     if not isinstance(saved, dict):
         raise ValueError("no revisions")
     saved = {_part_now(part): revision for part, revision in saved.items()}
     changed = [name for name in sorted({*saved, *now}) if saved.get(name) != now.get(name)]
-    changed = [name for name in changed if not (":" in name and saved.get(name) in _continued(name))]
+    # The present revision of a class continues the objects of some earlier ones.
+    changed = [
+        name
+        for name in changed
+        if ":" not in name or saved.get(name) not in getattr(_find(name.partition(" ")[0]), "continues", ())
+    ]
     if not changed:
         return
     parts = ", ".join(f"{name}: {saved.get(name)}, now {now.get(name)}" for name in changed)

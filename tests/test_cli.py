@@ -302,7 +302,7 @@ def test_closing_the_output_early_is_not_an_error():
 
 def test_an_interrupt_outside_a_sweep(command, monkeypatch):
     monkeypatch.setattr("budgetrun.runner.plan.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
-    monkeypatch.setattr("budgetrun.runner.sweep.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("budgetrun.runner.shards.make_plan", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     assert command("sweep", config(".")) == (130, "", "interrupted\n")
 
 

@@ -26,14 +26,7 @@ T = TypeVar("T", bound=BudgetEstimator)
 def load(path: str | Path) -> Any:
     """Load a classifier, regressor or fleet that its method `save` saved; it continues with the same bits.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Raises
-    ------
-    InputError
-        The file is missing, damaged or of another version, or holds something else.
+    Raises InputError: the file is missing, damaged or of another version, or holds something else.
     """
     found = load_state(path)[0]
     if isinstance(found, Fleet):

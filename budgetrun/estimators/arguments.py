@@ -2,8 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Mapping
-from typing import Any, TypeAlias, get_args
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -76,10 +76,7 @@ def group_options(
 ) -> tuple[kernels.Kernel, Any, dict[str, Any]]:
     """Return the kernel, the learner and the options of the group that these arguments of a classifier stand for.
 
-    Raises
-    ------
-    ValueError
-        A sentence that names the argument.
+    Raises ValueError: an argument is wrong; the sentence names it.
     """
     given = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     problem = problem_with(len(classes))
@@ -88,9 +85,8 @@ def group_options(
     tie = given.get("tie", "mistake")
     if are_several and tie != "mistake":
         raise ValueError(f"tie must be mistake with more than two classes, got {tie!r}")
-    known = several if are_several else variants
-    if (variant := given.get("variant")) not in list(known):
-        raise ValueError(f"variant must be one of {', '.join(map(str, known))}, got {variant!r}")
+    known, variant = several if are_several else variants, given.get("variant")
+    check_choice("variant", variant, known)
     chosen = _chosen(given, known[variant], [*variants.values(), *several.values()])
     if chosen.get("hierarchy") is not None:
         chosen["hierarchy"] = _by_position(chosen["hierarchy"], classes)
@@ -124,8 +120,14 @@ def found_gamma(how: str, X: Any) -> float:
 def check_choices(given: dict[str, Any]) -> None:
     """Raise a ValueError if one of the arguments that classifiers share has a value that is not allowed."""
     for name, allowed in _CHOICES.items():
-        if name in given and given[name] not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {given[name]!r}")
+        if name in given:
+            check_choice(name, given[name], allowed)
+
+
+def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
+    """Raise a ValueError if the value of an argument is none of those that are allowed."""
+    if value not in list(allowed):
+        raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {value!r}")
 
 
 def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Learner]]) -> dict[str, Any]:
@@ -164,8 +166,7 @@ def _seed(random_state: Any, seed: Any, default: Any) -> int:
 def kernel_of(given: dict[str, Any]) -> kernels.Kernel:
     """Return the kernel that these arguments of a classifier stand for; a ValueError names one that is wrong."""
     known = kernels.registry()
-    if given["kernel"] not in list(known):
-        raise ValueError(f"kernel must be one of {', '.join(known)}, got {given['kernel']!r}")
+    check_choice("kernel", given["kernel"], known)
     kernel = known[given["kernel"]]
     wanted = kernel.parameters_with(given)
     if given["gamma"] == "auto":
@@ -192,19 +193,15 @@ def check_value(name: str, value: Any, annotation: Any) -> None:
 def _checked(chosen: dict[str, Any], wanted: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Return the chosen values, if the wanted parameters allow them and each without a default is there."""
     for name, value in chosen.items():
-        if isinstance(value, float) and value.is_integer() and _is_count(wanted[name].annotation):
+        kind = ValueType(wanted[name].annotation)
+        # A whole number where only integers go.
+        if isinstance(value, float) and value.is_integer() and kind.takes_formulas and kind.is_whole:
             chosen[name] = value = int(value)
         check_value(name, value, wanted[name].annotation)
     for name, parameter in wanted.items():
         if name not in chosen and parameter.default is parameter.empty:
             raise ValueError(f"{name} is required: it must be {ValueType(parameter.annotation).wanted}, got None")
     return chosen
-
-
-def _is_count(annotation: Any) -> bool:
-    """Return whether an annotation is that of an integer, or of one or None."""
-    kinds = [kind for one in (annotation, *get_args(annotation)) for kind in (one, *get_args(one))]
-    return int in kinds and float not in kinds
 
 
 def _by_position(hierarchy: str, classes: np.ndarray) -> str:

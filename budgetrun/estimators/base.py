@@ -27,8 +27,6 @@ from budgetrun.state import save_state
 _NUMBERS = "fiub"
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
-# What a first pass may add besides.
-_LATER = ("_early", "gamma_", "_means", "_wide")
 # The rounds that gamma is found from, as in `budgetrun run`.
 _EARLY = ROUNDS
 # Rounds that the engine is given at a time: it cuts them into blocks.
@@ -125,10 +123,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         **refused
             As in `fit`.
 
-        Raises
-        ------
-        ValueError
-            A parameter was changed since the first call; only ``averaged`` can be.
+        Raises ValueError: a parameter was changed since the first call; only ``averaged`` can be.
         """
         self._refuse(refused)
         one = _is_row(X) and type(y) in (list, np.ndarray) and len(y) == 1
@@ -173,17 +168,10 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def save(self, path: str | Path, *, encoding: dict[str, Any] | None = None) -> None:
         """Save the estimator to one file, without pickle: `budgetrun.load` loads it, to continue with the same bits.
 
-        Parameters
-        ----------
-        path : str or Path
-        encoding : dict or None
-            `encoding` of the `budgetrun.data.tables.Table` that the examples come from, with its columns and
-            categories; ``budgetrun predict`` then reads other files into the same features.
+        With the ``encoding`` of the `budgetrun.data.tables.Table` that the examples come from, its columns and
+        categories, ``budgetrun predict`` reads other files into the same features.
 
-        Raises
-        ------
-        CannotWriteError
-            The file cannot be written.
+        Raises CannotWriteError: the file cannot be written.
         """
         save_state(path, self, encoding=encoding)
 
@@ -203,8 +191,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     @property
     def members_(self) -> list[dict[str, Any]]:
-        members: list[dict[str, Any]] = self._member.hypothesis.members
-        return members
+        return self._member.hypothesis.members
 
     @property
     def n_rounds_(self) -> int:
@@ -268,13 +255,12 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return a label as the engine's short path takes it; None if it cannot."""
         raise NotImplementedError
 
-    def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
-        """Return labels as the engine takes them; ``found`` is what `_found_classes` returned, in the first call."""
-        raise NotImplementedError
+    def _find_classes(self, y: np.ndarray, classes: Any) -> None:
+        """Set `classes_`, in ascending order, from ``classes`` or else from the first labels; not for regression."""
 
-    def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
-        """Return the classes in ascending order, from ``classes`` or else from the labels; none for regression."""
-        return np.empty(0)
+    def _encoded(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        """Return labels as the engine takes them."""
+        raise NotImplementedError
 
     def _score_one(self, x: np.ndarray) -> Any:
         """Return f(x), or the scores of all classes, of an example of shape (d,); None if it has to be validated."""
@@ -295,14 +281,14 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             given = {"accept_sparse": "csr", "dtype": np.float64, "reset": first, "y_numeric": self._numeric}
             X, y = validate_data(self, X, y, **given, ensure_all_finite=self._finite(X))
             if first:
-                found = self._found_classes(y, classes)
+                self._find_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
-                self._early = [] if self._finds_gamma() else None
-                self._begin(found)
+                self._early = [] if self._rule_of_gamma() else None
+                self._begin()
                 # The engine keeps rows in the form of the first ones.
                 self._sparse = sp.issparse(X)
                 self._means = Means(X.shape[1], spread=True) if self._fills and not self._sparse else None
-            labels = self._encoded(y, found if first else None, classes)
+            labels = self._encoded(y, classes)
         except Exception:
             # What is refused changes nothing.
             self.__dict__.clear()
@@ -313,60 +299,60 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _play(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
         """Play rounds, with missing values filled; return True."""
-        means = copy(self._means)
+        group, rounds, means = self._group, self._group.rounds, copy(self._means)
+        before: dict[str, Any] = {}
         try:
-            return self._play_early(self._filled(X), labels, first)
+            X = self._filled(X)
+            before = self.__dict__.copy()
+            if self._early is not None:
+                X, labels = self._with_early(self._early, X, labels)
+            self._play_rounds(X, labels)
         except Exception:
-            if hasattr(self, "_group"):
-                self._means = means
-            raise
-
-    def _play_early(self, X: Any, labels: np.ndarray, first: bool) -> bool:
-        """Play rounds; while gamma is not fixed, all of them again whenever their number has doubled."""
-        if self._early is None:
-            return self._play_rounds(X, labels, first)
-        before, early = self.__dict__.copy(), [*self._early, (_in_form(X, self._sparse), labels)]
-        n = sum(len(y) for _, y in early)
-        at = _EARLY if n >= _EARLY else 1 << (n.bit_length() - 1)
-        replays = at > self._group.rounds
-        try:
-            if replays:
-                rows = [x for x, _ in early]
-                X = sp.vstack(rows, format="csr") if self._sparse else np.concatenate(rows)
-                labels = np.concatenate([y for _, y in early])
-                self.gamma_ = found_gamma(self._rule_of_gamma(), X[:at])
-                early = [(X, labels)]
-                self._begin(getattr(self, "classes_", np.empty(0)))
-            self._early = early if at < _EARLY else None
-            return self._play_rounds(X, labels, first or replays)
-        except Exception:
-            # What was learned before is as it was, unless its own group was fed.
-            if not first and (replays or hasattr(self, "_group")):
-                self.__dict__.update(before)
-            raise
-
-    @_one_thread
-    def _play_rounds(self, X: Any, labels: np.ndarray, first: bool = False) -> bool:
-        """Play rounds on the engine's general path; return True."""
-        most, before = self._rounds_per_call(), self._group.rounds
-        try:
-            for start in range(0, len(labels), most):
-                rows = _in_form(X[start : start + most], self._sparse)
-                self._fed(rows, labels[start : start + most])
-        except Exception:
-            # What was learned is lost as soon as an update has failed, but not if the first block was refused.
-            if first or self._group.rounds > before:
+            if first or group.rounds > rounds:
+                # What was learned is lost as soon as an update has failed.
                 self._forget()
+            else:
+                # The first block was refused, or a new group was fed.
+                self.__dict__.update(before | {"_means": means})
             raise
         return True
+
+    def _with_early(self, early: list[tuple[Any, np.ndarray]], X: Any, labels: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return the rounds to play while gamma is not fixed: all of them again whenever their number has doubled."""
+        early = [*early, (_in_form(X, self._sparse), labels)]
+        n = sum(len(y) for _, y in early)
+        at = _EARLY if n >= _EARLY else 1 << (n.bit_length() - 1)
+        if at > self._group.rounds:
+            rows = [x for x, _ in early]
+            X = sp.vstack(rows, format="csr") if self._sparse else np.concatenate(rows)
+            labels = np.concatenate([y for _, y in early])
+            self.gamma_ = found_gamma(str(self._rule_of_gamma()), X[:at])
+            early = [(X, labels)]
+            self._begin()
+        self._early = early if at < _EARLY else None
+        return X, labels
+
+    @_one_thread
+    def _play_rounds(self, X: Any, labels: np.ndarray) -> None:
+        """Play rounds on the engine's general path, and fit the calibration to the scores before each was learned."""
+        most = 1 if self._predicts_first else _ROUNDS
+        for start in range(0, len(labels), most):
+            rows, y = _in_form(X[start : start + most], self._sparse), labels[start : start + most]
+            before = self._scores_of(rows) if self._predicts_first else None
+            scores = self._group.feed(rows, y[None])[0]
+            if self._calibration is not None:
+                scores = (scores.T if before is None else before).astype(np.float64, copy=False)
+                several = scores.ndim == 2
+                codes = (y if several else y > 0).tolist()
+                for one, code in zip(scores if several else scores.tolist(), codes, strict=True):
+                    self._calibration.learn(one, int(code))
 
     def _candidates(self) -> list[Any]:
         """Return the estimators that `fit` will run, not fitted."""
         return [self]
 
-    def _begin(self, found: Any) -> None:
-        """Begin a stream with these classes."""
-        self._group = self._started(found)
+    def _begin(self) -> None:
+        self._group = self._started(getattr(self, "classes_", np.empty(0)))
         self._calibration = Calibration() if self._in_force.get("probabilities") else None
 
     def _refuse_dicts(self, X: Any) -> None:
@@ -400,11 +386,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             self._early = self._early and [(np.hstack([x, np.zeros_like(x)]), y) for x, y in self._early]
         return np.hstack([X, lost]) if self._wide else X
 
-    def _finds_gamma(self) -> bool:
-        return finds_gamma(self._in_force)
-
-    def _rule_of_gamma(self) -> str:
-        return str(self._in_force["gamma"])
+    def _rule_of_gamma(self) -> str | None:
+        """Return how gamma is found from the first rows; None if it is given."""
+        return str(self._in_force["gamma"]) if finds_gamma(self._in_force) else None
 
     def _with_gamma(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return arguments with the gamma that was found from the first rows, if they leave it open."""
@@ -427,36 +411,23 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 new[:, : len(features)] = X
             self._early = [(new, y) for new, _, y in moved]
 
-    def _started(self, found: Any) -> Any:
+    def _started(self, classes: np.ndarray) -> Any:
         """Return what plays the rounds of a stream with these classes."""
         given = self._with_gamma(self._in_force)
         if hasattr(self, "_group") and given.get("random_state") is not None and hasattr(self._member.learner, "seed"):
             # A RandomState is drawn from once.
             given |= {"random_state": None, "seed": self.seed_}
-        kernel, learner, options = group_options(given, self._learners, self._several, found)
+        kernel, learner, options = group_options(given, self._learners, self._several, classes)
         return Group(kernel, [learner], **options)
-
-    def _fed(self, rows: Any, labels: np.ndarray) -> None:
-        """Play rounds, and fit the calibration to what `_scores_of` of each was before it."""
-        before = self._scores_of(rows) if self._predicts_first else None
-        scores = self._group.feed(rows, labels[None])[0]
-        if self._calibration is not None:
-            scores = (scores.T if before is None else before).astype(np.float64, copy=False)
-            several = scores.ndim == 2
-            codes = (labels if several else labels > 0).tolist()
-            for one, code in zip(scores if several else scores.tolist(), codes, strict=True):
-                self._calibration.learn(one, int(code))
 
     @property
     def _predicts_first(self) -> bool:
         """True if the calibration needs scores that the engine does not compute in its rounds."""
         return self._calibration is not None and getattr(self, "averaged", False)
 
-    def _rounds_per_call(self) -> int:
-        return 1 if self._predicts_first else _ROUNDS
-
     def _forget(self) -> None:
-        for name in ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", *_LATER):
+        made = ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", "_early", "gamma_")
+        for name in (*made, "_means", "_wide"):
             self.__dict__.pop(name, None)
 
     def _check_in_force(self) -> None:
@@ -494,10 +465,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
         """Continue with more rounds, as `BudgetEstimator.partial_fit` does.
 
-        Parameters
-        ----------
-        classes : array_like, shape (n_classes,), or None
-            All classes; required in the first call, unless its labels include every class.
+        ``classes`` are all classes, required in the first call unless its labels include every class.
         """
         if classes is None:
             return super().partial_fit(X, y, **refused)
@@ -524,12 +492,9 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         return self.classes_[problem_with(len(self.classes_)).predict(score)]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return f(x) for each row.
+        """Return f(x) for each row: shape (n,), positive for the second of two classes.
 
-        Returns
-        -------
-        ndarray, shape (n,) or (n, n_classes)
-            Two classes: positive for the second. More: one column per class; the class of the largest is predicted.
+        With more classes, the shape is (n, n_classes), and the class of the largest is predicted.
         """
         return self._values(X)
 
@@ -576,10 +541,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         except TypeError:
             return None
 
-    def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
-        if found is not None:
-            self.classes_ = found
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+    def _encoded(self, y: np.ndarray, classes: Any) -> np.ndarray:
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes={list(classes)} differs from the first call's, {self.classes_.tolist()}")
         # The labels of single rounds, without feature names, which scikit-learn checks.
         short = not hasattr(self, "feature_names_in_") and not self._predicts_first
@@ -592,7 +555,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
             raise ValueError(f"y has labels {unknown} that are not among the classes {self.classes_.tolist()}")
         return problem.labels(np.searchsorted(self.classes_, y))
 
-    def _found_classes(self, y: np.ndarray, classes: Any) -> np.ndarray:
+    def _find_classes(self, y: np.ndarray, classes: Any) -> None:
         try:
             check_classification_targets(y)
             found: np.ndarray = np.unique(y if classes is None else classes)
@@ -606,7 +569,7 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
                 f"y must have at least two classes, got one class, {found.tolist()}; in partial_fit, give all classes "
                 "in the first call: classes=[...]"
             )
-        return found
+        self.classes_ = found
 
 
 class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
@@ -632,14 +595,13 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
         number = self.__dict__.get("_labels") and isinstance(y, int | float | np.number)
         return float(y) if number and math.isfinite(y) else None
 
-    def _encoded(self, y: np.ndarray, found: Any, classes: Any) -> np.ndarray:
+    def _encoded(self, y: np.ndarray, classes: Any) -> np.ndarray:
         # Feature names have to be checked, so with them the engine's short path is closed.
         self._labels = not hasattr(self, "feature_names_in_")
         return y.astype(np.float64, copy=False)
 
 
 def _is_row(X: Any) -> bool:
-    """Return whether this is an array of one row."""
     return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
 
 

@@ -14,7 +14,7 @@ from budgetrun.base.errors import InputError, counted, out_of_range
 from budgetrun.base.limits import parse_bytes
 from budgetrun.base.params import Count, Seed
 from budgetrun.base.registry import parameters
-from budgetrun.estimators.arguments import check_value, kernel_of
+from budgetrun.estimators.arguments import check_choice, check_value, kernel_of
 from budgetrun.estimators.base import alone
 from budgetrun.fleet import SharedMemory, make, registry
 from budgetrun.fleet.memory import (
@@ -45,7 +45,6 @@ from budgetrun.state import save_state
 _ROWS, _MOST = 65536, 2**31 - 1
 _NUMBERS = "fiub"
 _KEYS = {int, str}
-_KERNELS, _TYPES = ("gaussian", "linear", "polynomial"), ("float32", "float64", "bits")
 _WRONG_LABEL = "a label must be -1 or +1, or a bool, got {}"
 
 
@@ -112,10 +111,9 @@ class Fleet:
         check_value("memory", self.memory, Count)
         check_value("floor", floor, Seed)
         check_value("seed", seed, Seed)
-        choices = {"kernel": (kernel, _KERNELS), "policy": (policy, registry()), "dtype": (dtype, _TYPES)}
-        for name, (value, allowed) in choices.items():
-            if value not in list(allowed):
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+        check_choice("kernel", kernel, ("gaussian", "linear", "polynomial"))
+        check_choice("policy", policy, registry())
+        check_choice("dtype", dtype, ("float32", "float64", "bits"))
         given: dict[str, Any] = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0}
         self._kernel = kernel_of(given | {"kernel": kernel, "products": None})
         wanted = parameters(type(self._kernel))
@@ -150,12 +148,8 @@ class Fleet:
         float
             f(x) of the key before it learned: its sign is the predicted class; 0 for a new key.
 
-        Raises
-        ------
-        InputError
-            The key is new, and its floor does not fit into the memory.
-        ValueError
-            The example or the label is not valid.
+        Raises InputError: the key is new, and its floor does not fit into the memory.
+        Raises ValueError: the example or the label is not valid.
         """
         if self.shared_rows:
             raise ValueError("with shared_rows, all keys learn together: use partial_fit")
@@ -211,12 +205,8 @@ class Fleet:
         ndarray of float64, of the shape of Y
             f(x) of each example's key before it learned.
 
-        Raises
-        ------
-        InputError
-            The floors of the new keys do not fit into the memory; nothing was learned.
-        ValueError
-            Examples or labels are not valid; nothing was learned.
+        Raises InputError: the floors of the new keys do not fit into the memory; nothing was learned.
+        Raises ValueError: examples or labels are not valid; nothing was learned.
         """
         names, rows, labels = _plain(keys), self._rows(X), np.asarray(Y)
         shape = (len(rows), len(names)) if self.shared_rows else (len(rows),)
@@ -236,36 +226,29 @@ class Fleet:
             numbers = self._find_all(names)
         if not len(numbers):
             return np.zeros(shape)
-        memory = self._begun
-        if self.shared_rows:
-            memory.counts[LIMIT] -= charges.sum()
-            return self._play_shared(numbers, rows, labels)
-        scores = np.zeros(len(rows))
-        for start in range(0, len(rows), _ROWS):
-            part = slice(start, start + _ROWS)
-            began = time.thread_time()
-            given = memory, numbers[part], charges[part], rows[part], labels[part], scores[part]
-            self._played(play_batch, given, began, len(rows) - start)
-        return scores
-
-    def _play_shared(self, numbers: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        if not self.shared_rows:
+            scores = np.zeros(len(rows))
+            self._play(play_batch, _ROWS, numbers, charges, rows, labels, scores)
+            return scores
+        self._begun.counts[LIMIT] -= charges.sum()
         every = np.zeros((len(rows), len(self._begun.ints)), dtype=np.int64)
         every[:, numbers] = labels
         scores = np.zeros(every.shape)
-        for start in range(0, len(rows), TILE):
-            part, began = slice(start, start + TILE), time.thread_time()
-            self._played(play_stream, (self._begun, rows[part], every[part], scores[part]), began, len(rows) - start)
+        self._play(play_stream, TILE, rows, every, scores)
         return scores[:, numbers]
 
-    def _played(self, play: Any, given: tuple[Any, ...], began: float, left: int) -> None:
-        """Play a part of a batch, in compiled code if that is ready."""
-        try:
-            with np.errstate(over="ignore"):
-                compiling.call(play, *given)
-        except FloatingPointError as error:
-            raise self._out_of_range(error) from error
-        seconds, n = time.thread_time() - began, len(given[-1])
-        compiling.border(seconds, seconds * (left - n) / n)
+    def _play(self, play: Any, n_at_once: int, *arrays: np.ndarray) -> None:
+        """Play the rows of arrays part by part, in compiled code as soon as that is ready."""
+        n_rows = len(arrays[0])
+        for start in range(0, n_rows, n_at_once):
+            part, began = [array[start : start + n_at_once] for array in arrays], time.thread_time()
+            try:
+                with np.errstate(over="ignore"):
+                    compiling.call(play, self._begun, *part)
+            except FloatingPointError as error:
+                raise self._out_of_range(error) from error
+            seconds, n = time.thread_time() - began, len(part[0])
+            compiling.border(seconds, seconds * (n_rows - start - n) / n)
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
@@ -317,7 +300,7 @@ class Fleet:
         )
         # A first round sets the features and classes, and is forgotten.
         model.partial_fit(rows[:1] if len(rows) else np.zeros((1, memory.n_features)), [1], classes=[-1, 1])
-        model._begin(model.classes_)
+        model._begin()
         (member,), pool = model._group.members, model._group.pool
         f = member.hypothesis
         for start in range(0, len(rows), TILE):
@@ -423,7 +406,6 @@ class Fleet:
         return self._memory
 
     def _begin(self, n_features: int, n_keys: int) -> None:
-        """Begin with the first example."""
         own = self.example_bytes(n_features)
         most = n_keys if self.shared_rows else most_learners(self.memory, self.floor * own)
         try:

@@ -32,8 +32,7 @@ def predict_stream(
     The columns are ``row``, counted from 1; ``label``, if one is given; ``prediction``; and, for classes, ``score``,
     or with more than two classes one ``score_CLASS`` for each.
 
-    Parameters
-    ----------
+    Parameters:
     path : str or Path
         A file from `BudgetEstimator.save`, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
         mistakes, or the smallest squared errors, predicts.
@@ -47,15 +46,9 @@ def predict_stream(
     output : Path or None
         The file; None for standard output.
 
-    Returns
-    -------
-    str
-        A sentence with the number of rows and, with labels, the error.
+    Returns a sentence with the number of rows and, with labels, the error.
 
-    Raises
-    ------
-    InputError
-        The model or the stream cannot be used, or they do not fit.
+    Raises InputError: the model or the stream cannot be used, or they do not fit.
     """
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
@@ -187,13 +180,7 @@ def _predicted(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def _classes_as(y: np.ndarray, model: BudgetClassifier, table: Table) -> np.ndarray:
-    """Return the model's classes as the labels of the table are, numbers or text.
-
-    Raises
-    ------
-    InputError
-        None of the labels is a class.
-    """
+    """Return the model's classes as the labels of the table are, numbers or text; an InputError if no label is one."""
     try:
         classes = model.classes_.astype(str if y.dtype.kind == "U" else y.dtype)
     except (TypeError, ValueError):

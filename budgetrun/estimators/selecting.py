@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from budgetrun.base.problem import VOTES_TIE
 from budgetrun.base.registry import parameters
-from budgetrun.estimators.arguments import check_choices, check_value, finds_gamma, group_options
+from budgetrun.estimators.arguments import check_choice, check_choices, check_value, finds_gamma, group_options
 from budgetrun.estimators.base import BudgetClassifier
 from budgetrun.play import selection
 
@@ -125,31 +125,27 @@ class SelectingClassifier(BudgetClassifier):
             for chosen in ParameterGrid(grid or {})
         ]
 
-    def _started(self, found: np.ndarray) -> Any:
+    def _started(self, classes: np.ndarray) -> Any:
         check_choices({"probabilities": self.probabilities})
         self.candidates_ = self._candidates()
-        of_each = [self._with_gamma(one.get_params(deep=False)) for one in self.candidates_]
-        given = [(own, one._learners, one._several, found) for own, one in zip(of_each, self.candidates_, strict=True)]
+        each = [self._with_gamma(one.get_params(deep=False)) for one in self.candidates_]
+        given = [(own, one._learners, one._several, classes) for own, one in zip(each, self.candidates_, strict=True)]
         kernels, learners, options = zip(*(group_options(*one) for one in given), strict=True)
         for name in ("tie", "dtype"):
             if len({own[name] for own in options}) > 1:
                 raise ValueError(f"{name} must be the same for all candidates")
-        chosen = options[0] | {"n_classes": len(found)}
+        chosen = options[0] | {"n_classes": len(classes)}
         return selection.Selection(self._rule(), list(zip(kernels, learners, strict=True)), **chosen)
 
-    def _finds_gamma(self) -> bool:
-        return any(finds_gamma(one.get_params(deep=False)) for one in self._candidates())
-
-    def _rule_of_gamma(self) -> str:
+    def _rule_of_gamma(self) -> str | None:
         rules = {one.gamma for one in self._candidates() if finds_gamma(one.get_params(deep=False))}
         if len(rules) > 1:
             raise ValueError("gamma must be 'auto' or 'scale' for all candidates that leave it open")
-        return str(rules.pop())
+        return rules.pop() if rules else None
 
     def _rule(self) -> selection.Rule:
         known = selection.registry()
-        if self.rule not in list(known):
-            raise ValueError(f"rule must be one of {', '.join(known)}, got {self.rule!r}")
+        check_choice("rule", self.rule, known)
         rule, given = known[self.rule], deepcopy(self.rule_parameters or {})
         wanted = parameters(rule)
         for name, value in given.items():

@@ -425,9 +425,8 @@ class Counts:
     # Rounds of each class, by code; empty for numbers.
     labels: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     stretch: Stretch = field(default_factory=Stretch)
-    # The values that sparse examples store.
     is_sparse: bool = False
-    stored: int = 0
+    stored: int = 0  # the values that sparse examples store
     # The first row, and the features that have had its values ever since; shape (d,), None before it.
     first: np.ndarray | None = None
     constant: np.ndarray | None = None

@@ -86,22 +86,14 @@ def sweep(
 def load_results(folder: str | Path) -> Results:
     """Read the results folder of a config.
 
-    Raises
-    ------
-    InputError
-        It is not a results folder, has no finished run, or is damaged.
-    AlteredError
-        The table of runs is not as the sweep wrote it.
+    Raises InputError: it is not a results folder, has no finished run, or is damaged.
+    Raises AlteredError: the table of runs is not as the sweep wrote it.
     """
     return Results(Path(folder))
 
 
 class Results:
     """The results of a sweep, read only.
-
-    Parameters
-    ----------
-    folder : Path
 
     Attributes
     ----------
@@ -133,13 +125,8 @@ class Results:
     def table(self, name: str | None = None) -> pd.DataFrame:
         """Return a table of the report in long form, one row per cell; the first one by default.
 
-        Raises
-        ------
-        InputError
-            There is no table of that name.
+        Raises InputError: there is no table of that name.
         """
-        import pandas as pd
-
         name = self.tables[0] if name is None else name
         if name not in self._tables:
             raise InputError(f"{self.folder}: no table {name!r}; there are {', '.join(self.tables)}")
@@ -149,24 +136,12 @@ class Results:
     def curves(self, name: str = "mistakes", *, dataset: str | None = None, label: str | None = None) -> pd.DataFrame:
         """Return what was recorded along the runs of learners, one row per run and round.
 
-        Parameters
-        ----------
-        name : {"mistakes", "support_size"}
-        dataset, label : str or None
-            Only the runs of this dataset or algorithm, by their labels.
+        ``name`` is "mistakes" or "support_size"; ``dataset`` and ``label`` select the runs of one dataset or algorithm,
+        by its label. The columns are run_id, dataset, label, setting, budget, task, repetition, seed, rounds and
+        ``name``.
 
-        Returns
-        -------
-        DataFrame
-            With the columns run_id, dataset, label, setting, budget, task, repetition, seed, rounds and ``name``.
-
-        Raises
-        ------
-        InputError
-            The folder has no curves of these runs (committed folders have none), or there are no such runs.
+        Raises InputError: there are no such runs, or the folder has no curves of them (committed folders have none).
         """
-        import pandas as pd
-
         if name not in ("mistakes", "support_size"):
             raise InputError(f"curves: must be mistakes or support_size, got {name!r}")
         runs, curves = self.runs, Curves(self.folder / "curves")
@@ -301,8 +276,6 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return a column as numbers, if all that is not empty in it are."""
-    import pandas as pd
-
     try:
         return pd.to_numeric(column.where(column != "", None))
     except (TypeError, ValueError):

@@ -220,8 +220,7 @@ class Workers:
 
     def stop(self) -> None:
         """Kill all workers of this machine."""
-        stop: Callable[[], None] = getattr(self._backend, "stop", _ignored)
-        stop()
+        getattr(self._backend, "stop", _ignored)()
 
     def _results(self, calls: Iterator[Any], settings: Settings) -> Generator[Any]:
         # A run that never returns can be ended only in a process of its own.
@@ -269,7 +268,6 @@ def opened(options: Options, workers: int) -> Iterator[Workers]:
 
 
 def _registered(name: str) -> Any:
-    """Return the class of a backend."""
     if name in _REGISTERED_BY:
         module, function = _REGISTERED_BY[name]
         with _installed(name):

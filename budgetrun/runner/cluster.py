@@ -78,8 +78,7 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
                 patience = DASK_TOLD
             elif patience == DASK_TOLD:
                 patience = DASK_GIVEN_UP
-                text = f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one"
-                say(text)
+                say(f"the dask scheduler {self._address} has no workers; waiting {DASK_GIVEN_UP} s for one")
             else:
                 error = InputError(
                     f"--scheduler {self._address}: no dask worker for {DASK_GIVEN_UP} s; finished runs are kept; "

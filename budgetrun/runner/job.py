@@ -349,9 +349,7 @@ def _play_built(built: list[_Played], task: str, stream: Stream, settings: Setti
     # A selection is the only run of its job.
     rule = built[0].run.spec if built[0].run.candidates else None
     with nullcontext() if rule is None else limit.of(ids[0]):
-        selections = []
-        if rule is not None:
-            selections = [Selection(registry()[rule.name](**rule.parameters), every, **options)]
+        selections = [] if rule is None else [Selection(registry()[rule.name](**rule.parameters), every, **options)]
         session = Session(
             [] if selections else every,
             selections,

@@ -15,7 +15,7 @@ from budgetrun.results.store.files import MANIFEST, read_manifest
 from budgetrun.results.store.large import LargeRows
 from budgetrun.results.store.write import MEASURED, Row, Store, differing_keys
 from budgetrun.runner.plan import Plan
-from budgetrun.runner.provenance import replanned, summary
+from budgetrun.runner.provenance import add_part, replanned, summary
 from budgetrun.runner.shards import parse
 from budgetrun.runner.status import line
 
@@ -125,11 +125,9 @@ def _combined(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for entry in manifest.get("merged") or [{key: manifest[key] for key in _OF_ENTRY if key in manifest}]
     }
     merged = [{"parts": [], "versions": {}, "git": {}, "end": None} | entries[key] for key in sorted(entries, key=str)]
-    parts: dict[str, dict[str, Any]] = {}
+    parts: list[dict[str, Any]] = []
     for part in (part for entry in merged for part in entry["parts"]):
-        known = parts.setdefault(part["dataset"], part | dict.fromkeys(_SUMS, 0) | {"algorithms": []})
-        known |= {key: round(known[key] + part[key], 2) for key in _SUMS}
-        known["algorithms"] = sorted({*known["algorithms"], *part["algorithms"]})
+        add_part(parts, part)
     whole = {key: value for key, value in manifests[0].items() if key != "shard"}
     commits = [entry["git"].get("commit") for entry in merged]
     return whole | {
@@ -144,14 +142,13 @@ def _combined(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "end": max((entry["end"] for entry in merged if entry["end"]), default=None),
         "seconds": round(sum(entry.get("seconds", 0.0) for entry in merged), 1),
         "jobs": max(entry.get("jobs", 1) for entry in merged),
-        "parts": list(parts.values()),
+        "parts": parts,
         "merged": merged,
     }
 
 
 _NEEDED = ("config", "revisions", "versions", "datasets", "git", "start", "parts", "seconds", "jobs")
 _OF_ENTRY = ("shard", "start", "end", "seconds", "jobs", "parts", "versions", "git")
-_SUMS = ("runs", "wall_seconds", "cpu_seconds")
 
 
 def _joined(texts: Iterable[str | None]) -> str:
@@ -175,7 +172,7 @@ def _close(one: str, other: str) -> bool:
 def _say_missing(plan: Plan, rows: Mapping[str, Row], manifest: dict[str, Any]) -> None:
     """Name the runs that no folder has, and the shards that are missing."""
     missing = [run for run in plan.runs if run.run_id not in rows]
-    shards = {parse(entry["shard"]) for entry in manifest["merged"] if entry.get("shard")}
+    shards = {shard for entry in manifest["merged"] if (shard := parse(entry.get("shard")))}
     for of in sorted({of for _, of in shards}):
         if absent := [str(part) for part in range(1, of + 1) if (part, of) not in shards]:
             say(f"of {of} shards, these are missing: {', '.join(absent)}")

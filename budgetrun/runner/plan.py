@@ -123,8 +123,7 @@ class Plan:
 
     runs: list[Run] = field(default_factory=list)
     infos: dict[str, StreamInfo] = field(default_factory=dict)
-    # The revisions of all code that the runs execute (`identity.revisions`).
-    revisions: set[str] = field(default_factory=set)
+    revisions: set[str] = field(default_factory=set)  # of all code that the runs execute (`identity.revisions`)
     # For datasets without their files, the message that says where to put them; optional ones are left out.
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)

@@ -70,15 +70,21 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
 
 def add_job(manifest: dict[str, Any], job: Job, outcome: Outcome) -> None:
     """Add a finished job to the entry of its dataset in a manifest."""
-    label = job.dataset.label
-    entry = next((entry for entry in manifest["parts"] if entry["dataset"] == label), None)
+    seconds = {"wall_seconds": outcome.wall_seconds, "cpu_seconds": outcome.cpu_seconds}
+    labels = [run.spec.label for run in job.runs]
+    add_part(manifest["parts"], {"dataset": job.dataset.label, "runs": len(job.runs), **seconds, "algorithms": labels})
+
+
+def add_part(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
+    """Add runs on a dataset, with their times, to the entry of the dataset among the ``parts`` of a manifest."""
+    entry = next((entry for entry in parts if entry["dataset"] == part["dataset"]), None)
     if entry is None:
-        entry = {"dataset": label, "runs": 0, "wall_seconds": 0.0, "cpu_seconds": 0.0, "algorithms": []}
-        manifest["parts"].append(entry)
-    entry["runs"] += len(job.runs)
-    entry["wall_seconds"] = round(entry["wall_seconds"] + outcome.wall_seconds, 2)
-    entry["cpu_seconds"] = round(entry["cpu_seconds"] + outcome.cpu_seconds, 2)
-    entry["algorithms"] = sorted({*entry["algorithms"], *(run.spec.label for run in job.runs)})
+        parts.append(entry := part | dict.fromkeys(_SUMS, 0) | {"algorithms": []})
+    entry |= {key: round(entry[key] + part[key], 2) for key in _SUMS}
+    entry["algorithms"] = sorted({*entry["algorithms"], *part["algorithms"]})
+
+
+_SUMS = ("runs", "wall_seconds", "cpu_seconds")
 
 
 def summary(runs: Iterable[Run]) -> dict[str, Any]:
@@ -89,8 +95,6 @@ def summary(runs: Iterable[Run]) -> dict[str, Any]:
 
 def recorded_streams(manifest: dict[str, Any]) -> dict[str, StreamInfo]:
     """Return the streams that a manifest records, by label; earlier versions recorded too little."""
-    from budgetrun.data import StreamInfo
-
     known = fields(StreamInfo)
     needed = {f.name for f in known if f.default is MISSING and f.default_factory is MISSING}
     return {
@@ -115,7 +119,7 @@ def replanned(manifest: dict[str, Any]) -> tuple[Config, Plan]:
     datasets = tuple(with_paths(dataset, beside) for dataset in config.datasets)
     known = config.model_copy(update={"datasets": datasets})
     plan = make_plan(known, download=False, recorded=recorded_streams(manifest))
-    return config, of_shard(plan, parse(manifest["shard"]) if manifest.get("shard") else None)
+    return config, of_shard(plan, parse(manifest.get("shard")))
 
 
 def now() -> str:

@@ -1,7 +1,5 @@
 """Shards: a division of the runs of a config among machines that know nothing of one another."""
 
-from __future__ import annotations
-
 import heapq
 import re
 import zlib
@@ -9,25 +7,41 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from budgetrun.base import limits
 from budgetrun.base.errors import InputError
-from budgetrun.runner.estimate import job_seconds
-from budgetrun.runner.plan import Plan, Run, Shard, sources
+from budgetrun.config.schema import Config
+from budgetrun.runner.estimate import check_budgets, job_seconds
+from budgetrun.runner.plan import Options, Plan, Run, Shard, make_plan, sources
 
 # The largest part of a dataset may take so much longer than the mean, by estimate, before streams are divided.
 _UNEVEN = 1.1
 _MOST_SHARDS = 10_000
 
 
-def parse(text: str) -> Shard:
-    """Return a shard given as ``3/20``.
+def parse(text: str | None) -> Shard | None:
+    """Return a shard given as ``3/20``; None stays None.
 
     Raises InputError: it is not such a text, or no such part.
     """
+    if text is None:
+        return None
     found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
     shard = Shard(int(found[1]), int(found[2])) if found else Shard(0, 0)
     if not 1 <= shard.part <= shard.of <= _MOST_SHARDS:
         raise InputError(f"--shard {text}: must be PART/OF, such as 3/20, with 1 <= PART <= OF <= {_MOST_SHARDS:,}")
     return shard
+
+
+def planned(config: Config, options: Options, download: bool = True) -> tuple[Plan, Plan]:
+    """Return the plan of a config, and that of the options' shard, within the memory of the options.
+
+    Raises InputError: as `make_plan`, or a budget takes more memory.
+    """
+    with limits.memory(options.memory):
+        whole = make_plan(config, options.data_dir, download, options.only.get("dataset"))
+        plan = of_shard(whole, options.shard)
+        check_budgets(plan)
+    return whole, plan
 
 
 def of_shard(plan: Plan, shard: Shard | None) -> Plan:

@@ -4,15 +4,14 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from budgetrun.base import limits
 from budgetrun.base.errors import AlteredError, InputError, counted
 from budgetrun.config.schema import Config
 from budgetrun.results.store.write import Store
-from budgetrun.runner.estimate import check_budgets, compile_seconds, job_bytes, job_seconds, jobs_within_memory
-from budgetrun.runner.plan import Options, Plan, Rows, in_phases, make_plan, select
+from budgetrun.runner.estimate import compile_seconds, job_bytes, job_seconds, jobs_within_memory
+from budgetrun.runner.plan import Options, Plan, Rows, in_phases, select
 from budgetrun.runner.progress import duration
 from budgetrun.runner.provenance import replanned
-from budgetrun.runner.shards import of_shard, parse
+from budgetrun.runner.shards import parse, planned
 
 
 def status(folder: Path) -> str:
@@ -28,25 +27,21 @@ def status(folder: Path) -> str:
     if manifest is None:
         raise InputError(f"{folder / 'manifest.json'}: cannot be read; repeat the sweep: budgetrun sweep CONFIG")
     rows = store.rows()
-    told = _line(folder, manifest, rows)
+    try:
+        told = line(folder, manifest, replanned(manifest), rows)
+    # A ValueError is raised if another version of budgetrun wrote the manifest.
+    except (InputError, ValueError) as error:
+        states, n_planned = Counter(row["status"] for row in rows.values()), manifest.get("plan", {}).get("runs")
+        total = counted(states["done"], "run")
+        if isinstance(n_planned, int):
+            total = f"{states['done']:,} of {counted(n_planned, 'run')}"
+        why = f"whether they are up to date is unknown: {error}"
+        told = f"{folder}: {total} finished, {states['failed']:,} failed; {why}"
     try:
         store.check()
     except AlteredError as error:
         raise AlteredError(f"{told}; but {error}") from None
     return told
-
-
-def _line(folder: Path, manifest: dict[str, Any], rows: Rows) -> str:
-    try:
-        return line(folder, manifest, replanned(manifest), rows)
-    # A ValueError is raised if another version of budgetrun wrote the manifest.
-    except (InputError, ValueError) as error:
-        states = Counter(row["status"] for row in rows.values())
-        planned = manifest.get("plan", {}).get("runs")
-        done = f"{states['done']:,} of {counted(planned, 'run')}" if isinstance(planned, int) else ""
-        total = done or counted(states["done"], "run")
-        why = f"whether they are up to date is unknown: {error}"
-        return f"{folder}: {total} finished, {states['failed']:,} failed; {why}"
 
 
 def line(folder: Path, manifest: dict[str, Any], planned: tuple[Config, Plan], rows: Rows) -> str:
@@ -61,8 +56,7 @@ def line(folder: Path, manifest: dict[str, Any], planned: tuple[Config, Plan], r
     told += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
     if n_finished < len(plan.runs) or plan.missing:
         results = folder.parent if config.profile == "full" else folder.parent.parent
-        shard = parse(manifest["shard"]) if manifest.get("shard") else None
-        told += f"; to complete it: {Options(results, shard=shard).command(config)}"
+        told += f"; to complete it: {Options(results, shard=parse(manifest.get('shard'))).command(config)}"
     return told
 
 
@@ -73,10 +67,7 @@ def describe(config: Config, options: Options) -> str:
 
     Raises InputError: as `budgetrun.runner.sweep.sweep`.
     """
-    with limits.memory(options.memory):
-        whole = make_plan(config, options.data_dir, download=False, only=options.only.get("dataset"))
-        plan = of_shard(whole, options.shard)
-        check_budgets(plan)
+    _, plan = planned(config, options, download=False)
     selected = select(plan.runs, options.only)
     done: set[str] = set()
     if not options.force:

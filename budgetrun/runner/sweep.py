@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from budgetrun.base import limits
 from budgetrun.base.errors import CannotWriteError, InputError, counted, say
 from budgetrun.base.files import CANNOT_WRITE
 from budgetrun.config.schema import Config
@@ -17,22 +16,11 @@ from budgetrun.kernels import compiling
 from budgetrun.results.store.write import Store
 from budgetrun.runner import interrupts, provenance
 from budgetrun.runner.backends import Workers, opened
-from budgetrun.runner.estimate import check_budgets, job_seconds, jobs_within_memory
+from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
-from budgetrun.runner.plan import (
-    Job,
-    Options,
-    Plan,
-    Run,
-    in_phases,
-    make_plan,
-    part_of,
-    select,
-    sources,
-    with_budgets,
-)
+from budgetrun.runner.plan import Job, Options, Plan, Run, in_phases, part_of, select, sources, with_budgets
 from budgetrun.runner.progress import Progress
-from budgetrun.runner.shards import of_shard
+from budgetrun.runner.shards import planned
 
 # The most failed runs that are named at the end.
 _FAILURES_SHOWN = 10
@@ -48,14 +36,9 @@ def sweep(config: Config, options: Options, report: Callable[[Path], Any] | None
 
     Raises InputError: the config or ``only`` does not fit the data, or the results folder cannot be used.
     """
-    with limits.memory(options.memory):
-        whole = make_plan(config, options.data_dir, only=options.only.get("dataset"))
-        plan = of_shard(whole, options.shard)
-        check_budgets(plan)
-    if options.shard:
-        what = (
-            f"shard {options.shard.part} of {options.shard.of}, {len(plan.runs):,} of {counted(len(whole.runs), 'run')}"
-        )
+    whole, plan = planned(config, options)
+    if shard := options.shard:
+        what = f"shard {shard.part} of {shard.of}, {len(plan.runs):,} of {counted(len(whole.runs), 'run')}"
         say(f"{config.name}: {what}; each dataset is divided by estimated time, in the same way on every machine")
     select(plan.runs, options.only)
     for why in plan.missing.values():

@@ -101,7 +101,7 @@ class Rule(ABC):
         return self.weigh(np.zeros((len(self.live), 1), dtype=np.int64))[:, 0]
 
     def drawn(self) -> np.ndarray:
-        """Draw which candidates learn from the next round, shape (N,) of bool; called before each if `samples`."""
+        """Return which candidates learn from the next round, shape (N,) of bool; called before each if `samples`."""
         return self.live
 
     def drop(self) -> np.ndarray:
@@ -246,7 +246,8 @@ class Selection:
         predicted, labels = np.empty(X.shape[0], dtype=np.intp), np.asarray(Y[0], dtype=np.intp)
         start, began = 0, time.perf_counter()
         while start < X.shape[0]:
-            end = min(start + APART - self.rounds % APART, X.shape[0])
+            most = 1 if self.rule.samples else APART - self.rounds % APART
+            end = min(start + most, X.shape[0])
             predicted[start:end] = self._feed(X[start:end], labels[start:end])
             start = end
         self.seconds += time.perf_counter() - began
@@ -278,11 +279,9 @@ class Selection:
                 group.rearrange(features, n_features)
 
     def _feed(self, X: Rows, labels: np.ndarray) -> np.ndarray:
-        """Play rounds up to the next moment at which candidates may be dropped."""
+        """Play rounds that do not go beyond the next moment at which candidates may be dropped."""
         n, b = len(self.rule.live), X.shape[0]
-        if self.rule.samples and b > 1:
-            return np.concatenate([self._feed(X[t : t + 1], labels[t : t + 1]) for t in range(b)])
-        learns = self.rule.drawn() if self.rule.samples else self.rule.live
+        learns = self.rule.drawn()
         votes, losses = np.full((n, b), -1, dtype=np.intp), np.zeros((n, b), dtype=np.int64)
         for group, places in zip(self._groups, self._places, strict=True):
             mine = [at for at, i in enumerate(places) if self.rule.live[i]]

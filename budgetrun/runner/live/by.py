@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from budgetrun.data.scaling import Running
 from budgetrun.data.tables import open_table
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Kernel
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.learners import find
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.results.plotting import STYLE, save
@@ -33,9 +34,6 @@ from budgetrun.runner.live.request import FIRST, Request, choices, options_of
 from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
-
-if TYPE_CHECKING:
-    from budgetrun.kernels.kinds import Matrix
 
 # The largest budget of the model for all.
 _MOST = 1000
@@ -111,7 +109,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             for start in range(0, len(y), _STEP):
                 piece = slice(start, start + _STEP)
                 played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
-            progress.advance(len(y), "")
+            progress.advance(played.rounds, "")
             if (now := time.monotonic()) - saved >= between:
                 make_folder(folder)
                 save_state(path, played, asked=asked, stamp=stamp)

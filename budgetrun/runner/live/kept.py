@@ -1,21 +1,17 @@
 """The state of a stream between two calls of `budgetrun run`, and warnings that its numbers may mislead."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from budgetrun.base.errors import one_line
 from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.session import Session
-
-if TYPE_CHECKING:
-    from budgetrun.kernels.kinds import Matrix
 
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
@@ -49,25 +45,19 @@ class Progressed:
     encoding: Any
     scaler: Running | ByRow
     session: Session
-    # The learners in messages.
-    names: list[str]
-    # Checksums of the parts of a pipe that earlier calls have read.
-    sha256s: list[str] = field(default_factory=list)
-    # The value of ``gamma: auto``.
-    median_gamma: float | None = None
+    names: list[str]  # the learners in messages
+    sha256s: list[str] = field(default_factory=list)  # of the parts of a pipe that earlier calls have read
+    median_gamma: float | None = None  # the value of ``gamma: auto``
     # The state of the file when it was opened, and a checksum of the rows that were played.
     stamp: list[int] = field(default_factory=list)
     seen: str = ""
     seconds: float = 0.0
-    # T, if parameters depend on it.
-    n_rounds: int | None = None
-    # All of the stream was played, and all results are written.
-    ended: bool = False
+    n_rounds: int | None = None  # T, if parameters depend on it
+    ended: bool = False  # all of the stream was played, and all results are written
     # The rounds of earlier files, and the encoding when this one began; None for the first.
     base: int = 0
     started: Any = None
-    # The rows of ``seen`` are those of a part of a pipe that has not ended.
-    in_part: bool = False
+    in_part: bool = False  # the rows of ``seen`` are those of a part of a pipe that has not ended
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "player" in state:
@@ -86,7 +76,7 @@ class Progressed:
         self.request |= {"source": source}
         self.said.append(f"The rows from {self.base + 1:,} on are those of {one_line(source)}.")
 
-    def best(self) -> Best:
+    def best(self) -> "Best":
         """Return the learner with the fewest mistakes or the smallest squared errors so far; of several, the first."""
         return Best(self)
 
@@ -94,8 +84,7 @@ class Progressed:
 class Best:
     """The best learner of a stream so far, which predicts as a classifier or a regressor does, and learns no more.
 
-    Attributes
-    ----------
+    Attributes:
     classes_ : ndarray, shape (n_classes,)
         Empty if it predicts numbers.
     told : str

@@ -1,7 +1,5 @@
 """The options of `budgetrun run`, what it chooses for those left open, and the config with the same settings."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable
@@ -9,26 +7,26 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import yaml
 
+from budgetrun import learners
 from budgetrun.base.errors import CONTROL, InputError, one_line, printable
 from budgetrun.base.params import STARTING
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
+from budgetrun.base.registry import parameters
 from budgetrun.config.problems import allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.config.schema import AUTO
 from budgetrun.config.yaml import Plain
+from budgetrun.data.tables import Table
 from budgetrun.data.tables.encode import Missing
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.kernels.width import ROUNDS, median_gamma
 from budgetrun.results.plotting import slug
 from budgetrun.runner.live.kept import scaler
-
-if TYPE_CHECKING:
-    from budgetrun.data.tables import Table
-    from budgetrun.kernels.kinds import Matrix
 
 # The rounds that choices are made from.
 FIRST = ROUNDS
@@ -72,10 +70,8 @@ class Request:
     results: Path = Path("results")
     replay: bool = False
     force: bool = False
-    # The results folder whose learners go on with this stream.
-    continues: Path | None = None
-    # The name is one of several folders of the same stream.
-    numbered: bool = False
+    continues: Path | None = None  # the results folder whose learners go on with this stream
+    numbered: bool = False  # the name is one of several folders of the same stream
 
     @property
     def from_pipe(self) -> bool:
@@ -110,8 +106,7 @@ class Choices:
     task: str
     scale: str
     gammas: tuple[float | str, ...]
-    # The value of ``auto`` among them.
-    median_gamma: float | None
+    median_gamma: float | None  # the value of ``auto`` among them
     label_column: str | int | None  # as a config names it
     n_rows: int | None
 
@@ -149,13 +144,12 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     problem = problem_of(choices.task)
     entries, always, _ = learners_of(request, choices.task, choices.n_rows)
     found = [_completed(entry, request, problem) for entry in [*entries, *always]]
-    algorithms, labels, families = map(list, zip(*found, strict=True))
     rules = [_parsed(text, "--select", "rule") for text in request.select]
     for text, rule in zip(request.select, rules, strict=True):
         if rule.keys() & {"of", "label"}:
             raise InputError(f"--select {text}: a rule follows all learners here; write a config for of and label")
         # Not those that are only there to be compared with.
-        rule |= {"of": labels[: len(entries)], "label": rule["rule"]}
+        rule |= {"of": [label for _, label, _ in found[: len(entries)]], "label": rule["rule"]}
     dataset: dict[str, Any] = {"name": request.title, "path": request.source}
     if choices.label_column is not None:
         dataset["label_column"] = choices.label_column
@@ -170,10 +164,10 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
         "seed": request.shuffle or 0,
         "datasets": [dataset],
         "kernel": {"name": "gaussian", "gamma": gammas if len(gammas) > 1 else gammas[0]},
-        "algorithms": algorithms,
+        "algorithms": [entry for entry, _, _ in found],
         **({"select": rules} if rules else {}),
         **({"metrics": list(request.metrics)} if request.metrics else {}),
-        "report": _report(request, problem, labels, families, algorithms, [entry["rule"] for entry in rules]),
+        "report": _report(request, problem, found, [entry["rule"] for entry in rules]),
     }
     # Names from the data may have line ends, which would end the comment.
     told = [one_line(text) for text in (f"The settings of: budgetrun run {request.source}", *seen)]
@@ -238,17 +232,12 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
 
 def _named(text: str) -> str:
     """Return the name of a learner that may be written as its class is, such as ``PassiveAggressive``."""
-    from budgetrun import learners
-
     plain = {name.replace("_", ""): name for task in learners.BASES for name in learners.for_task(task)}  # type: ignore[arg-type]
     return text if text.islower() else plain.get(text.lower().replace("_", ""), text)
 
 
 def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str, str]:
     """Return an entry with the budgets and seeds that its learner takes; its label in configs, and its family."""
-    from budgetrun import learners
-    from budgetrun.base.registry import parameters
-
     try:
         learner: Any = learners.find(entry["name"], entry.get("variant"), problem.name)
     except KeyError:
@@ -264,20 +253,16 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tup
 
 
 def _report(
-    request: Request,
-    problem: Problem,
-    labels: list[str],
-    families: list[str],
-    algorithms: list[dict[str, Any]],
-    rules: list[str],
+    request: Request, problem: Problem, found: list[tuple[dict[str, Any], str, str]], rules: list[str]
 ) -> dict[str, Any]:
+    """Return the section ``report`` of a config, given what `_completed` returned for each learner."""
     name = request.title
-    with_budget = [label for label, entry in zip(labels, algorithms, strict=True) if "budget" in entry]
+    with_budget = [label for entry, label, _ in found if "budget" in entry]
     # Its error, often far above all others, would press them together.
-    constant = [label for label, family in zip(labels, families, strict=True) if family == "constant"]
+    constant = [label for _, label, family in found if family == "constant"]
     titles = dict.fromkeys(constant, _capitalised(problem.constant.removeprefix("the ")))
-    labels = [label for label in labels if label not in constant]
-    listed = [entry["budget"] for entry in algorithms if entry.get("budget") is not None]
+    labels = [label for _, label, family in found if family != "constant"]
+    listed = [entry["budget"] for entry, _, _ in found if entry.get("budget") is not None]
     budgets = {budget for one in listed for budget in (one if isinstance(one, list) else [one])}
     # Lines of all budgets would be too many.
     middle = _middle(budgets) if len(budgets) > 1 else None
@@ -326,7 +311,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
 
     Raises InputError: the stream does not fit the request.
     """
-    said = [f"{table.label_found[0].upper()}{table.label_found[1:]}."] if table.label_found else []
+    said = [f"{_capitalised(table.label_found)}."] if table.label_found else []
     said += table.notes()
     task = _task(request, table)
     if request.task == "auto":

@@ -1,7 +1,5 @@
 """One stream: choose the options that the user left open, play it, and write a results folder."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import json
@@ -12,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +18,15 @@ from budgetrun.base.errors import CONTROL, InputError, clipped, counted, one_lin
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.problem import problem_of
 from budgetrun.config.reader import read as read_config
+from budgetrun.config.schema import Config, Label, RunSpec
+from budgetrun.config.yaml import Mistake
 from budgetrun.data import StreamInfo, tables
 from budgetrun.data.cards import combined_sha256
 from budgetrun.data.streams import permutation_of
-from budgetrun.data.tables import open_table
+from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import Digest
+from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
 from budgetrun.results.store.write import Store, move_aside
@@ -38,15 +39,8 @@ from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
 
-if TYPE_CHECKING:
-    from budgetrun.config.schema import Config, Label, RunSpec
-    from budgetrun.config.yaml import Mistake
-    from budgetrun.data.tables import Table
-    from budgetrun.kernels.kinds import Matrix
-
-    # Examples with their classes from 0, or with numbers.
-    Chunk = tuple[Matrix, np.ndarray]
-
+# Examples with their classes from 0, or with numbers.
+Chunk = tuple[Matrix, np.ndarray]
 STATE, CONFIG = "stream.state", "config.yaml"
 # The first state is saved after so many seconds; later ones cost at most this share of the time.
 FIRST_SAVED, SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
@@ -96,14 +90,12 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
             first = next(chunks)
             chunks = chain([first], chunks)
             state = state or _begin(request, table, first[0][:FIRST])
-        config = read_config(state.config, request.folder / CONFIG)
+        played = _Run(request, table, state, report)
         for sentence in state.said:
             say(sentence)
-        skip = 0 if request.from_pipe and not request.replay else state.session.rounds - state.base
         if before is not None:
             say(f"continued after {state.session.rounds:,} rounds")
         state.stamp, state.ended = stamp, False
-        played = _Run(request, config, table, state, skip, report)
     return played.play(chunks)
 
 
@@ -142,11 +134,9 @@ def _of_model(request: Request) -> Request:
             raise InputError(f"{folder}: has not played all of {state.request['source']}; repeat that command first")
         if state.n_rounds is not None:
             raise InputError(f"{folder}: its learners depend on T, the number of rounds; they cannot go on")
-        known: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in state.request.items()
-        }
-        known |= {"source": request.source, "results": folder.parent, "name": title, "continues": given}
-        return Request(**known)
+        known = {key: tuple(value) if isinstance(value, list) else value for key, value in state.request.items()}
+        new: dict[str, Any] = {"source": request.source, "results": folder.parent, "name": title, "continues": given}
+        return Request(**known | new)
 
 
 def _continued(request: Request) -> tuple[Request, Progressed | None]:
@@ -180,9 +170,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
     """Return the state that an earlier call with the same arguments left; None if this is the first."""
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
-            raise _OtherResults(
-                request.folder, "holds other results", "take another --name, or move them aside with --force"
-            )
+            advice = "take another --name, or move them aside with --force"
+            raise _OtherResults(request.folder, "holds other results", advice)
         return None
     state, _ = load_state(path)
     if not isinstance(state, Progressed):
@@ -192,9 +181,8 @@ def _before(request: Request, path: Path) -> Progressed | None:
         return None
     if request.continues is not None and state.request["source"] != request.source:
         state.go_on(request.source)
-    asked = asked_of(request)
     # Earlier versions had no option --quick.
-    differing = sorted(key for key in asked if asked[key] != state.request.get(key, False))
+    differing = sorted(key for key, value in asked_of(request).items() if value != state.request.get(key, False))
     if differing:
         names = ", ".join(options_of(differing))
         advice = "use the same ones, take another --name, or start again with --force"
@@ -320,26 +308,18 @@ def _codes(y: np.ndarray, table: Table) -> np.ndarray:
 class _Run:
     """One call of the command on a stream that is open."""
 
-    def __init__(
-        self,
-        request: Request,
-        config: Config,
-        table: Table,
-        state: Progressed,
-        skip: int,
-        report: Callable[[Path], Any],
-    ) -> None:
-        self.request, self.config, self.table, self.state, self.skip = request, config, table, state, skip
-        self.report = report
+    def __init__(self, request: Request, table: Table, state: Progressed, report: Callable[[Path], Any]) -> None:
+        self.request, self.table, self.state, self.report = request, table, state, report
+        self.config = read_config(state.config, request.folder / CONFIG)
         self.warned: dict[str, str] = {}
         # The rows of the source that were played, in this call and, of a file, before; the present chunk's codes.
         self._digest, self._codes, self._chunk_start = Digest(), np.empty(0), 0
-        self._in_parts = request.from_pipe and not request.replay
-        self._begun = state.session.rounds
+        self._in_parts, self._begun = request.from_pipe and not request.replay, state.session.rounds
+        # The rows that come again.
+        self._skip = 0 if self._in_parts else self._begun - state.base
         if self._in_parts and state.in_part:
             state.sha256s.append(state.seen)
-        self._saved = time.monotonic()
-        self._between = FIRST_SAVED
+        self._saved, self._between = time.monotonic(), FIRST_SAVED
         # False while some learners have played more rounds than others.
         self._whole = True
 
@@ -348,10 +328,8 @@ class _Run:
         request, session = self.request, self.state.session
         make_folder(request.folder)
         write(request.folder / CONFIG, self.state.config)
-        began = time.monotonic()
-        code = 0
-        n_rows = self.table.n_rows and self.table.n_rows + self.state.base
-        self.progress = RowsProgress(n_rows, session.rounds)
+        began, code = time.monotonic(), 0
+        self.progress = RowsProgress(self.table.n_rows and self.table.n_rows + self.state.base, session.rounds)
         try:
             with interrupts.raising(), self._loaded():
                 session.run(self._remaining(chunks), scaled=self._scaled, whole=self._piece, after=self._tick)
@@ -398,9 +376,9 @@ class _Run:
             yield
             self._whole = True
 
-    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Matrix, np.ndarray]]:
+    def _remaining(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Yield the rows of chunks from the first round that has not been played, with the labels of the engine."""
-        skip, session = self.skip, self.state.session
+        skip, session = self._skip, self.state.session
         for X, codes in chunks:
             if skip:
                 n = min(skip, len(codes))
@@ -436,7 +414,7 @@ class _Run:
         state = self.state
         state.in_part = self._in_parts and not state.ended
         # A pipe in parts, and a state of another version, have rows that this call has not seen.
-        state.seen = self._digest.hexdigest() if state.in_part or self.skip == self._begun - state.base else ""
+        state.seen = self._digest.hexdigest() if state.in_part or self._skip == self._begun - state.base else ""
         state.encoding |= self.table.means
         with self._loaded():
             save_state(self.request.folder / STATE, state)
@@ -467,6 +445,7 @@ class _Run:
         state, session, counts = self.state, self.state.session, self.state.session.counts
         label = self.config.datasets[0].label
         sha256 = sha256s[0] if len(sha256s) == 1 else hashlib.sha256("\n".join(sha256s).encode()).hexdigest()
+        warned = [f"Warning: {sentence}" for sentence in self.warned.values()]
         info = StreamInfo(
             n_examples=counts.rounds,
             n_features=len(self.table.features),
@@ -474,10 +453,7 @@ class _Run:
             task_names=["-"],
             sha256=combined_sha256([sha256]),
             files={f"part {k}": one for k, one in enumerate(sha256s[:-1], 1)} | {self.table.where: sha256s[-1]},
-            notes=[
-                *dict.fromkeys([*state.said, *self.table.notes()]),
-                *(f"Warning: {sentence}" for sentence in self.warned.values()),
-            ],
+            notes=[*dict.fromkeys([*state.said, *self.table.notes()]), *warned],
             classes=state.classes,
             n_classes=session.problem.n_classes(len(state.classes)) or 2,
             readers=[self.table.reader],
