@@ -88,12 +88,7 @@ class Member:
 class Player:
     """A hypothesis and its players: one learner, or those of a task that have behaved identically so far.
 
-    Attributes
-    ----------
-    f : Hypothesis
-    members : list of Member
-        The largest budget first. When a budget is full, that learner continues on a copy of its own.
-    shared : bool
+    The largest budget comes first. When a budget is full, that learner continues on a copy of its own.
     """
 
     f: Any
@@ -376,7 +371,6 @@ class Group:
 
     def _branch(self, player: Player, y: np.ndarray, t: int, out: np.ndarray) -> None:
         """Let the members whose budget is full before they act on round ``t`` continue on their own."""
-
         while player.members and player.members[-1].learner.budget == player.f.size:
             own = Player(None, [player.members.pop()])
             self._players.append(own)

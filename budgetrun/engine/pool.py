@@ -14,14 +14,9 @@ from budgetrun.kernels.kinds import Kind, Needed, held
 class Pool:
     """Slots for examples. A block's examples are all stored; after the block, those that no learner holds are released.
 
-    Parameters
-    ----------
-    kernel : Kernel
+    Attributes:
     dtype : numpy dtype
         float64 or float32: the type of kernel values in `tiles`.
-
-    Attributes
-    ----------
     used : int
         All slots from this number on are free.
     tiles : ndarray, shape (tiles, used, rounds)

@@ -26,8 +26,7 @@ class Single(Compilable):
     While it is in use, the numbers of the pool, of the hypothesis and of the learner are those of the last
     `write_back`, and nothing else may change them.
 
-    Parameters
-    ----------
+    Parameters:
     examples : Examples
         Those of the pool.
     f : Expansion
@@ -84,13 +83,6 @@ class Single(Compilable):
         """Return the slot for the next example."""
         return self.free[self.n_free - 1] if self.n_free else self.used
 
-    def take_slot(self) -> None:
-        """Mark that slot as used."""
-        if self.n_free:
-            self.n_free -= 1
-        else:
-            self.used += 1
-
     def release(self, slot: int, acted: bool) -> None:
         """Free the slots that are no longer held, after a round with the example in ``slot``."""
         if not acted and self.seen % TILE:
@@ -142,7 +134,10 @@ def _begin(one: Any, x: np.ndarray, label: float) -> int:
     square = one.examples.square(slot)
     if not math.isfinite(square):
         return -1
-    one.take_slot()
+    if one.n_free:
+        one.n_free -= 1
+    else:
+        one.used += 1
     one.squares[slot], one.rounds[slot], one.y[0] = square, one.seen, label
     one.examples.fill(slot, f._tiles[:, : one.used])
     f.begin_row(slot, one.seen)
@@ -173,10 +168,8 @@ def _score_one(kept: Any, x: np.ndarray) -> float:
 class Examples(Compilable):
     """The arrays of a kind, to which compiled code adds examples; there is one subclass per kind.
 
-    Parameters
-    ----------
-    kind : Bits, Integers or Floats
-    kernel : Formula
+    `store` puts an example, shape (d,), into a slot, and returns whether that is exact, and its square finite. `fill`
+    then computes its kernel values with all slots, shape (1, slots, 1).
     """
 
     def __init__(self, kind: Any, kernel: Formula) -> None:
@@ -198,28 +191,18 @@ class _Bits(Examples):
         self.table = kind.by_count(kernel, 1.0, 1.0)
 
     def store(self, x: np.ndarray, slot: int) -> bool:
-        """Store an example; return whether that is exact."""
         if not pack(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
         self.scaled[0, slot], self.scaled[1, slot] = count_all(self.stored[slot]), 1.0
         return True
 
     def fill(self, slot: int, out: np.ndarray) -> None:
-        """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
-        fill_by_table(
-            self.stored,
-            self.stored[slot : slot + 1].T,
-            self.table,
-            self.kernel.of_distance,
-            self.slots,
-            self.counts,
-            out,
-        )
+        words, differing = self.stored[slot : slot + 1].T, self.kernel.of_distance
+        fill_by_table(self.stored, words, self.table, differing, self.slots, self.counts, out)
 
 
 class _Integers(Examples):
     def store(self, x: np.ndarray, slot: int) -> bool:
-        """Store an example; return whether that is exact."""
         if not take_whole(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
         total, row = 0, self.stored[slot]
@@ -229,7 +212,6 @@ class _Integers(Examples):
         return total < 2**31
 
     def fill(self, slot: int, out: np.ndarray) -> None:
-        """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
         paired = np.empty((0, 0, TILE, 2), np.int16)
         given = self.scaled[:, slot : slot + 1]
         rows, self.counts[0] = self.stored[slot : slot + 1], out.shape[1]
@@ -238,7 +220,6 @@ class _Integers(Examples):
 
 class _Floats(Examples):
     def store(self, x: np.ndarray, slot: int) -> bool:
-        """Store an example; return whether it is finite."""
         total = 0.0
         for j in range(len(x)):
             self.stored[j, slot] = x[j]
@@ -247,7 +228,6 @@ class _Floats(Examples):
         return math.isfinite(total)
 
     def fill(self, slot: int, out: np.ndarray) -> None:
-        """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
         fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, self.slots, self.counts, out)
 
 

@@ -8,14 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.kernels.kinds import Rows, floats
+from budgetrun.kernels.kinds import Rows, dense, floats
 
 
 class BlockFeatures:
     """The features of a block's examples, and their inner products.
 
-    Attributes
-    ----------
+    Attributes:
     Z : ndarray of float64, shape (b, D)
     """
 
@@ -77,8 +76,7 @@ class Inputs(FeatureMap):
 
     def of(self, X: Rows) -> np.ndarray:
         _check_memory(8.0 * X.shape[0] * X.shape[1], f"{X.shape[0]:,} rows of {X.shape[1]:,} features as dense numbers")
-        found = floats(X)
-        return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
+        return np.asarray(dense(X), dtype=np.float64)
 
     def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
         return np.append(w, np.zeros(n_features))[:n_features]
@@ -87,8 +85,7 @@ class Inputs(FeatureMap):
 class RandomFeatures(FeatureMap):
     """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
 
-    Parameters
-    ----------
+    Parameters:
     rate : float, > 0
     n_frequencies : int, >= 1
     seed : int
@@ -146,8 +143,7 @@ Frequencies = Literal["orthogonal", "independent", "program"]
 class SeveralWidths(RandomFeatures):
     """The random features of several Gaussian kernels exp(-rate ||a - b||^2): all cosines, then all sines.
 
-    Parameters
-    ----------
+    Parameters:
     rates : tuple of float, > 0
     n_frequencies : int, >= 1
         Of each kernel.

@@ -17,17 +17,14 @@ class SpannedFunction:
     Within a block f changes by multiples of the block's projected functions. These multiples are recorded, and turned
     into coordinates when the coordinates are needed, at the latest at the end of the block.
 
-    Attributes
-    ----------
+    Attributes:
     coordinates : ndarray, shape (n at the start of the block, J)
         z of the block's functions, with respect to the basis at the start of the block.
     fresh : ndarray, shape (basis functions added since, J)
         Their coordinates for the added basis functions; 0 for functions of earlier rounds than the added one.
 
-    Notes
-    -----
-    The mean of f over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times the
-    number of rounds up to it. Both are stored as coordinates.
+    Notes: The mean of f over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times
+    the number of rounds up to it. Both are stored as coordinates.
     """
 
     def __init__(self) -> None:
@@ -173,6 +170,9 @@ class TriangularRows:
         return pieces
 
 
+# In units of the squared norm: a function with a smaller residual is not added to a span, because coordinates computed
+# from such a tiny residual are mostly rounding error.
+LEAST = 1e-6
 # Rows per panel: enough for fast matrix products, and few enough for the triangular solves to be a small part.
 _PANEL = 128
 # Above this many functions per block, inner products are computed one row at a time.

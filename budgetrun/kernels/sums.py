@@ -37,12 +37,6 @@ def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
     values += np.float64(factor) * more
 
 
-@compiled_as("multiply")
-def multiply(values: np.ndarray, factor: float) -> None:
-    """values *= factor."""
-    values *= factor
-
-
 @compiled_as("inner")
 def inner(values: np.ndarray, others: np.ndarray) -> Any:
     """Return the inner product of two arrays, added in their order; 0 if they are empty."""
@@ -95,10 +89,12 @@ def copy(values: np.ndarray, to: np.ndarray) -> None:
     to[: len(values)] = values
 
 
-@compiled_as("close_gap")
-def close_gap(values: np.ndarray, at: int, end: int) -> None:
-    """Remove the value at a place; those up to ``end`` move there."""
-    values[at : end - 1] = values[at + 1 : end]
+def drop_place(places: np.ndarray, i: int, n: int) -> int:
+    """Move one of the first ``n`` places to their end, where the free places begin then, and return it."""
+    place = places[i]
+    places[i : n - 1] = places[i + 1 : n]
+    places[n - 1] = place
+    return place
 
 
 @compiled_as("put")

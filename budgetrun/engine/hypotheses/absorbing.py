@@ -18,8 +18,7 @@ class _Absorbing(Summed):
 
     `absorb` is a verb in addition to those of the expansion.
 
-    Parameters
-    ----------
+    Parameters:
     rate : float, > 0
     n_frequencies : int, >= 1
     seed : int, >= 0
@@ -75,8 +74,6 @@ class _Absorbing(Summed):
         add_up(w, self._all, self._by_feature[:, self._round : self.tile_end], values)
         return values
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def begin_block(self) -> None:
         super().begin_block()
         pool = self._pool
@@ -119,9 +116,7 @@ class AbsorbingExpansion(_Absorbing, Expansion):
     _plain = False
 
     def score_at(self, t: int) -> float:
-        if abs(self.scores[t]) <= self.rounding:
-            self.scores[t] = 0.0
-        return float(self.scores[t])
+        return self._set_score(t, self.scores[t], self.rounding)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return self._scores_of(X, averaged) + Expansion.score(self, X)

@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from budgetrun.base.problem import CANCELLED
 from budgetrun.engine import play
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.sums import close_gap, copy, mass, taken
+from budgetrun.kernels.sums import copy, inner, mass, taken
 
 # The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
 ROUNDING, ROUGH = 1e-9, 1e-5
@@ -256,6 +257,12 @@ class Hypothesis(Compilable, ABC):
     def _score_tile(self) -> None:
         """Compute the scores of the tile, if that is not done for the whole block."""
 
+    def _set_score(self, t: int, score: float, least: float) -> float:
+        """Make a score that of round ``t``, and return it; 0 if its absolute value is at most ``least``."""
+        score = 0.0 if abs(score) <= least else float(score)
+        self.scores[t] = score
+        return score
+
     def _value(self, slot: int) -> float:
         """Return k(x, x_t) between an example in the pool and that of the current round."""
         return self._tiles[self._tile, slot, self._round - self.tile_start]
@@ -287,14 +294,21 @@ def bytes_kept(learner: Any, f: Hypothesis, size: int, row: float, n_features: i
     These are examples of ``row`` bytes each, weights, kernel values, inverses, features and frequencies: all that
     it needs to go on after a block, without spare room. One example that several classes hold counts for each.
     """
-    own = [part for part in vars(learner).values() if isinstance(part, Table)]
-    return sum(part.bytes_kept(size, row, n_features) for part in (learner, f, *own))
+    return sum(part.bytes_kept(size, row, n_features) for part in _parts(learner, f))
 
 
 def bytes_needed(learner: Any, f: Hypothesis, size: int) -> float:
     """Return the bytes of all tables that a learner and its hypothesis hold with ``size`` support examples."""
-    own = [part for part in vars(learner).values() if isinstance(part, Table)]
-    return sum(part.bytes_needed(size) for part in (learner, f, *own))
+    return sum(part.bytes_needed(size) for part in _parts(learner, f))
+
+
+def _parts(learner: Any, f: Hypothesis) -> list[Any]:
+    return [learner, f, *(part for part in vars(learner).values() if isinstance(part, Table))]
+
+
+def sum_and_limit(weights: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return the sum of the products, in their order, and the largest absolute value of it that counts as rounding."""
+    return inner(weights, values), CANCELLED * inner(np.abs(weights), np.abs(values))
 
 
 # The most changes of scores by the verbs of 64 rounds before scores are summed again.
@@ -306,11 +320,10 @@ SCALED = -1
 class Summed(Hypothesis):
     """Weighted sums of k(x_i, .) over a support set. Support examples are counted from 0, oldest first.
 
-    Notes
-    -----
-    The scores of a round t are computed in a stated order: the sum over the support set of round g, oldest first, where
-    g is the last multiple of 64 before t; then one change after the other, as the verbs were called. This does not
-    depend on how a stream is cut into blocks. `_then` holds the support set of round g, and `_changes` what followed.
+    Notes: The scores of a round t are computed in a stated order: the sum over the support set of round g, oldest
+    first, where g is the last multiple of 64 before t; then one change after the other, as the verbs were called. This
+    does not depend on how a stream is cut into blocks. `_then` holds the support set of round g, and `_changes` what
+    followed.
     """
 
     # The arrays with one number per support example, from `_head` to `_tail`.
@@ -444,8 +457,8 @@ class Summed(Hypothesis):
             self._head += 1
             return
         at, tail = self._head + i, self._tail
-        close_gap(self._slots, at, tail)
-        close_gap(self._weights, at, tail)
+        self._slots[at : tail - 1] = self._slots[at + 1 : tail]
+        self._weights[at : tail - 1] = self._weights[at + 1 : tail]
         self._tail = tail - 1
 
     @property

@@ -15,14 +15,12 @@ class Drawn(Hypothesis):
 
     The verbs, for that one, are `add` and `scale`.
 
-    Parameters
-    ----------
+    Parameters:
     kernels : list of Gaussian
     chosen : int
         The kernel of the first round.
 
-    Attributes
-    ----------
+    Attributes:
     chosen : int
         The kernel of the current round; assigned for the next one.
     norm_sq : ndarray of float64, shape (kernels,)
@@ -30,9 +28,7 @@ class Drawn(Hypothesis):
     slots, coef : ndarray, shape (size,)
         The support examples of all kernels, oldest first, each in one f_i with this weight.
 
-    Notes
-    -----
-    Kernel values are computed from squared distances, which serve all kernels, when a round comes.
+    Notes: Kernel values are computed from squared distances, which serve all kernels, when a round comes.
     """
 
     form = "drawn"
@@ -102,8 +98,7 @@ class Drawn(Hypothesis):
         slots, weights = self._own()
         tile, column = self._distances[self._tile], t - self.tile_start
         self._current, mass = evaluated_sums(self._kernels[self.chosen], weights, slots, tile, column)
-        self.scores[t] = score = 0.0 if abs(self._current) <= CANCELLED * mass else self._current
-        return score
+        return self._set_score(t, self._current, CANCELLED * mass)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros(X.shape[0])

@@ -8,6 +8,7 @@ from scipy.linalg import solve_triangular
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.spans import LEAST
 
 
 class Embedded(Hypothesis):
@@ -15,15 +16,13 @@ class Embedded(Hypothesis):
 
     The verbs are `project`, `step` and `join`.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The largest |f(x)|.
     g : float, > 0
         The ridge of leverage scores.
 
-    Attributes
-    ----------
+    Attributes:
     phi : ndarray of float64, shape (n,)
         The coordinates for the example of the current round.
     w : ndarray of float64, shape (n,)
@@ -33,11 +32,9 @@ class Embedded(Hypothesis):
     coef : ndarray of float64, shape (size,)
         The weights of w . phi on the dictionary, oldest first.
 
-    Notes
-    -----
-    The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared distance
-    from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64, even in
-    runs in float32.
+    Notes: The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared
+    distance from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64,
+    even in runs in float32.
     """
 
     form = "embedded"
@@ -58,8 +55,6 @@ class Embedded(Hypothesis):
         # For the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
         self._Z = self._solved = np.zeros((0, 0))
         self._residuals = np.zeros(0)
-
-    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def slots(self) -> np.ndarray:
@@ -82,8 +77,6 @@ class Embedded(Hypothesis):
 
     def kernel_row(self) -> np.ndarray:
         return self._values_in_tile(self.slots)[:, self._round - self.tile_start]
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def project(self, direction: np.ndarray) -> None:
         """Move w to the nearest one with |w . phi| <= C, where the squared distance of w and v is (w-v)^T A (w-v).
@@ -113,7 +106,7 @@ class Embedded(Hypothesis):
         self._residuals -= np.square(more)
         self._S = np.append(self._S, S)
         apart = float(square - phi @ phi)
-        grows = apart > _LEAST * square
+        grows = apart > LEAST * square
         if grows:
             last = math.sqrt(apart)
             self._factor = _extended(self._factor, phi, last)
@@ -123,15 +116,10 @@ class Embedded(Hypothesis):
         self._slots = np.append(self._slots, slot)
         return grows
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; at most 1e-9 counts as 0."""
         self.phi = self._Z[t - self.tile_start]
-        score = self._cut(float(self.w @ self.phi))
-        score = 0.0 if abs(score) <= self.rounding else score
-        self.scores[t] = score
-        return score
+        return self._set_score(t, self.current, self.rounding)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
@@ -195,7 +183,3 @@ def one_larger(matrix: np.ndarray, last: float) -> np.ndarray:
     larger: np.ndarray = np.zeros((n + 1, n + 1), order="F")
     larger[:n, :n], larger[n, n] = matrix, last
     return larger
-
-
-# In units of k(x, x): what an example that extends the basis has outside the span.
-_LEAST = 1e-6

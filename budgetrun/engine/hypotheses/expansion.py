@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.base.problem import CANCELLED, UNSURE
-from budgetrun.engine.hypotheses.base import SCALED, Hypothesis, Summed
+from budgetrun.base.problem import UNSURE
+from budgetrun.engine.hypotheses.base import SCALED, Hypothesis, Summed, sum_and_limit
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
+from budgetrun.kernels.sums import add_multiple, add_up, copy, inner, put, taken
 
 _NONE, _OLDEST, _ALL = range(3)
 
@@ -130,10 +130,11 @@ class Expansion(Summed):
         """f *= phi."""
         if phi == 1.0:
             return
-        multiply(self._weights[self._head : self._tail], phi)
+        weights, tracked = self._weights[self._head : self._tail], self.self_scores
+        weights *= phi
         self._change_weights()
         if self._track != _NONE:
-            multiply(self.self_scores, phi)
+            tracked *= phi
         self._moved += (phi - 1) * self.current
         self._mass *= phi
         self._norm_sq *= phi * phi
@@ -141,14 +142,14 @@ class Expansion(Summed):
 
     def evict(self, i: int) -> None:
         """f -= coef_i k(x_i, .), and drop support example ``i``."""
-        at = self._head + i
+        at, tail = self._head + i, self._tail
         self._shift(i, -self._weights[at], i)
         if self._track == _ALL:
             self._free_places[self._n_free] = self._place[at]
             self._n_free += 1
         if self._track != _NONE and i > 0:
-            close_gap(self._own, at, self._tail)
-            close_gap(self._place, at, self._tail)
+            self._own[at : tail - 1] = self._own[at + 1 : tail]
+            self._place[at : tail - 1] = self._place[at + 1 : tail]
         self._remove(i)
 
     def shift(self, i: int, delta: float) -> None:
@@ -229,11 +230,8 @@ class Expansion(Summed):
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
         if abs(score) <= UNSURE * self._mass * self.lengths[t]:
-            values, weights = self._values_at(t), self._weights[self._head : self._tail]
-            score = float(inner(weights, values))
-            if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
-                score = 0.0
-            self.scores[t] = score
+            score, least = sum_and_limit(self._weights[self._head : self._tail], self._values_at(t))
+            return self._set_score(t, score, least)
         return score
 
     def memory(self, size: int, block: int) -> float:
@@ -262,7 +260,7 @@ class Expansion(Summed):
     def _change(self, slot: int, weight: float, t: int) -> None:
         rest = self.scores[t : self.tile_end]
         if slot == SCALED:
-            multiply(rest, weight)
+            rest *= weight
         else:
             add_multiple(rest, weight, self._tiles[self._tile, slot, t - self.tile_start :])
 

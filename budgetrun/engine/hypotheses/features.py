@@ -19,8 +19,7 @@ class OfFeatures(Hypothesis):
     These multiples are recorded, and added to w when w is needed, at the latest at the end of a tile of 64 rounds. The
     verb is `step`.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, > 0
         The scale of scores: the learner's step. A score of at most ``unit`` ||k(x, .)|| times `rounding` counts as 0.
     """
@@ -72,9 +71,7 @@ class OfFeatures(Hypothesis):
         return self._settled(t)
 
     def _settled(self, t: int) -> float:
-        if abs(self.scores[t]) <= self.rounding * self._unit * self.lengths[t]:
-            self.scores[t] = 0.0
-        return float(self.scores[t])
+        return self._set_score(t, self.scores[t], self.rounding * self._unit * self.lengths[t])
 
     def end_block(self) -> None:
         self._w = self.w
@@ -103,8 +100,7 @@ class WithoutSupport(Hypothesis):
 class ExplicitFeatures(WithoutSupport, OfFeatures):
     """f = w . z(x) over the features of a map. The support set is empty.
 
-    Parameters
-    ----------
+    Parameters:
     features : FeatureMap
     unit : float, > 0
         See `OfFeatures`.

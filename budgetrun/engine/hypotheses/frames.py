@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import LEAST, TriangularRows, negligible, refuse_impossible, settle
 
 
 class Framed(Spanned):
@@ -19,13 +19,11 @@ class Framed(Spanned):
     P is the projection on the span. The frame is that of the Cholesky factor of the kernel matrix: a new support
     example adds a coordinate, and leaves the others as they are. The verbs are `add`, `project` and `scale`.
 
-    Parameters
-    ----------
+    Parameters:
     shape : int
         The number of classes, for one function per class.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (size,) or (n_classes, size)
         The coordinates of f.
     z : ndarray of float64, shape (size,)
@@ -37,10 +35,8 @@ class Framed(Spanned):
     norm_sq : float, or ndarray of shape (n_classes,)
         ||f||^2.
 
-    Notes
-    -----
-    A score whose terms cancel except for `rounding` counts as 0, as in `Projected`. An example must be added only if
-    its residual is above ``LEAST`` k(x, x): coordinates computed from a smaller one are mostly rounding error.
+    Notes: A score whose terms cancel except for `rounding` counts as 0, as in `Projected`. An example must be added
+    only if its residual is above ``LEAST`` k(x, x): coordinates computed from a smaller one are mostly rounding error.
     """
 
     form = "framed"
@@ -113,8 +109,6 @@ class Framed(Spanned):
         """f *= phi."""
         self.w = np.asarray(phi)[..., None] * self.w
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def _begin_round(self) -> None:
         self.z = self._coordinates[self._n_kept + self._round]
 
@@ -140,9 +134,7 @@ class Framed(Spanned):
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         terms = self._terms(t)
-        score = float(terms.sum())
-        self.scores[t] = score = 0.0 if abs(score) <= negligible(terms, self.rounding) else score
-        return score
+        return self._set_score(t, terms.sum(), negligible(terms, self.rounding))
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
@@ -156,10 +148,6 @@ class Framed(Spanned):
 
     def _settle(self, t: int) -> None:
         settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
-
-
-# In units of k(x, x): an example with a residual of at most this is not added.
-LEAST = 1e-6
 
 
 class MulticlassFramed(Framed):
@@ -182,8 +170,7 @@ class MulticlassFramed(Framed):
 class HintedFramed(Hinted, Framed):
     """w . z(x), with a hint. For the parameters, see `Hinted`.
 
-    Attributes
-    ----------
+    Attributes:
     projected_hint : float
         The inner product of the hint with P k(x, .) for the example x of the current round.
     """
@@ -210,22 +197,18 @@ class HintedFramed(Hinted, Framed):
 class Curved(Framed):
     """w . z(x), with the inverse of a matrix A of second-order information; predictions are cut to [-C, C].
 
-    Parameters
-    ----------
+    Parameters:
     mu : float, > 0
         A is mu I at first, also for coordinates that are added later.
     C : float, > 0
         The largest prediction.
 
-    Attributes
-    ----------
+    Attributes:
     inverse : ndarray of float64, shape (size, size)
         A^-1; computed.
 
-    Notes
-    -----
-    Within a block, A^-1 is that of its start minus the sum of u u^T over vectors u, one per step. Its products with the
-    coordinates of all the block's examples, and the sum at the end, are products of matrices.
+    Notes: Within a block, A^-1 is that of its start minus the sum of u u^T over vectors u, one per step. Its products
+    with the coordinates of all the block's examples, and the sum at the end, are products of matrices.
     """
 
     form = "curved"

@@ -8,7 +8,7 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import Table
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.sums import add_outer, close_gap, product, put, taken
+from budgetrun.kernels.sums import add_outer, drop_place, product, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion
@@ -74,9 +74,8 @@ class Inverse(Table):
         add_outer(self.values, -1 / column[place], column)
         self.matrix[place] = self.matrix[:, place] = 0.0
         self.values[place] = self.values[:, place] = 0.0
-        close_gap(self.places, i, self.size)
+        drop_place(self.places, i, self.size)
         self.size -= 1
-        self.places[self.size] = place
         return shares
 
     def solved(self, right: np.ndarray) -> np.ndarray:

@@ -19,8 +19,7 @@ class Linear(WithoutSupport):
 
     The verbs are `step`, `shift` and `adapt`.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, >= 0
         The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
     squared : float, >= 0
@@ -28,15 +27,12 @@ class Linear(WithoutSupport):
     splines : bool
         Whether x are `hats` of the examples, so that f is a sum of piecewise linear functions of single features.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (d + 1,), or (17 d + 1,) for splines
         The weights; the first is the intercept.
 
-    Notes
-    -----
-    A round's score is computed when the round comes: the intercept, then one stored value after the other. So it has
-    the same bits however a stream is cut, and for dense and sparse rows.
+    Notes: A round's score is computed when the round comes: the intercept, then one stored value after the other. So it
+    has the same bits however a stream is cut, and for dense and sparse rows.
     """
 
     form = "linear"
@@ -89,11 +85,7 @@ class Linear(WithoutSupport):
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
-        score = self._sum(t)
-        if abs(score) <= self.rounding * self._unit:
-            score = 0.0
-        self.scores[t] = score
-        return score
+        return self._set_score(t, self._sum(t), self.rounding * self._unit)
 
     def _sum(self, t: int) -> float:
         places, values = self._row(t)

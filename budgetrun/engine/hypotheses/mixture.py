@@ -16,23 +16,19 @@ class Mixture(WithoutSupport):
 
     The verbs are `descend`, `begin_copy` and assigning ``shares``. The support set is empty.
 
-    Parameters
-    ----------
+    Parameters:
     features : SeveralWidths
     unit : float, > 0
         The scale of scores: the learner's step. Scores and parts of at most `rounding` times this count as 0.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (copies, kernels, D)
         One copy at first.
     shares : ndarray of float64, shape (copies, kernels)
     parts : ndarray of float64, shape (copies, kernels)
         w_ij . z_j(x), for the example x of the current round at prediction time.
 
-    Notes
-    -----
-    All parts change in every round, so a round's score is computed when the round comes.
+    Notes: All parts change in every round, so a round's score is computed when the round comes.
     """
 
     form = "mixture"
@@ -82,9 +78,7 @@ class Mixture(WithoutSupport):
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
         self.parts = self.settled((self.w * self._Z[t]).sum(axis=2))
-        score = float((self.shares * self.parts).sum())
-        self.scores[t] = score = 0.0 if abs(score) <= self.rounding * self._unit else score
-        return score
+        return self._set_score(t, (self.shares * self.parts).sum(), self.rounding * self._unit)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self.w = self._map.widened(self.w, n_features)

@@ -3,10 +3,10 @@
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED, UNSURE
-from budgetrun.engine.hypotheses.base import Summed
+from budgetrun.engine.hypotheses.base import Summed, sum_and_limit
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.sums import add_multiple, add_up, inner
+from budgetrun.kernels.sums import add_multiple, add_up
 
 
 class MulticlassExpansion(Summed):
@@ -14,8 +14,7 @@ class MulticlassExpansion(Summed):
 
     The verbs are `add` and `evict`. The scores of f_0, ..., f_{m-1} are the rows of `scores`.
 
-    Attributes
-    ----------
+    Attributes:
     coef : ndarray of float64, shape (n_classes, size)
         The weights, oldest example first.
     """
@@ -40,8 +39,6 @@ class MulticlassExpansion(Summed):
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return super().bytes_kept(size, row, n_features) + 16.0 * size
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def add(self, y: int, rival: int, weight: float) -> None:
         """f_y += weight k(x_t, .) and f_rival -= weight k(x_t, .), for the example of the current round."""
         slot = self._block_slots[self._round]
@@ -54,8 +51,6 @@ class MulticlassExpansion(Summed):
         slot, weight = self._slots[self._head + i], self._weights[self._head + i]
         self._remove(i)
         self._shift(slot, -weight)
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def _begin_round(self) -> None:
         self._moved[:] = 0.0
@@ -84,8 +79,6 @@ class MulticlassExpansion(Summed):
                 add_up(signed, np.flatnonzero(mine), values, scores[c])
         return scores
 
-    # -- scores --------------------------------------------------------------------------------------------------
-
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
         tile = self._tiles[self._tile][:, t - self.tile_start :]
         self.scores[:, t : self.tile_end] = 0.0
@@ -103,8 +96,7 @@ class MulticlassExpansion(Summed):
         weights, values, limits = self._weights[self._head : self._tail], self._values_at(t), np.zeros(self.n_classes)
         for c in range(self.n_classes):
             mine, signed = self._of_class(c, weights, self.slots)
-            self.scores[c, t] = inner(signed, values[mine])
-            limits[c] = CANCELLED * inner(np.abs(signed), np.abs(values[mine]))
+            self.scores[c, t], limits[c] = sum_and_limit(signed, values[mine])
         return limits
 
     def _of_class(self, c: int, weights: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,18 +7,17 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from budgetrun.engine.hypotheses.multiclass import rival_of
-from budgetrun.engine.hypotheses.projected import LEAST, Spanned
+from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import LEAST, SpannedFunction, negligible, refuse_impossible, settle
 
 
 @dataclass
 class Part:
     """A connected set of labels, with its support pairs (x_i, y_i).
 
-    Attributes
-    ----------
+    Attributes:
     labels : ndarray of int, shape (q,)
     kernel : ndarray, shape (q, q)
         The label kernel between them.
@@ -48,13 +47,11 @@ class MulticlassProjected(Spanned):
     The verbs are `add` and `project`. Labels that K does not connect span orthogonal spaces, each of which is one
     `Part`. If K is the Kronecker delta, there is one space per class.
 
-    Parameters
-    ----------
+    Parameters:
     label_kernel : ndarray, shape (n_classes, n_classes)
         K, positive semidefinite.
 
-    Attributes
-    ----------
+    Attributes:
     coef : ndarray of float64, shape (n_classes, size)
         The weights of the pairs (x_i, c), x_i oldest first.
     """
@@ -70,8 +67,6 @@ class MulticlassProjected(Spanned):
         # For each class, its part and its position there.
         self._places = {c: (part, i) for part in self.parts for i, c in enumerate(part.labels.tolist())}
         self._label_kernel = label_kernel
-
-    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def coef(self) -> np.ndarray:
@@ -99,8 +94,6 @@ class MulticlassProjected(Spanned):
         K = self._label_kernel
         return float(self._squares[self._block_slots[t]] * (K[y, y] + K[rival, rival] - 2 * K[y, rival]))
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def project(self, y: int, rival: int, weight: float) -> None:
         """f += weight P (k((x_t, y), .) - k((x_t, rival), .)), for the example of the current round."""
         self._project(y, weight)
@@ -118,8 +111,6 @@ class MulticlassProjected(Spanned):
                 self._project(c, weight)
         if held:
             self._slots = np.append(self._slots, self._pool.block_slots[self._round])
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def _begin_round(self) -> None:
         self._moved = np.zeros(self.n_classes)

@@ -15,8 +15,7 @@ class Nystroem(OfFeatures, Expansion):
 
     The verb is `add` before that, and `step` after it.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, > 0
         See `OfFeatures`.
     """
@@ -46,8 +45,7 @@ class Nystroem(OfFeatures, Expansion):
     def approximate(self, features: np.ndarray, w: np.ndarray) -> None:
         """Switch to z(x) = features^T k(x), where k(x) has the kernel values with the support examples.
 
-        Parameters
-        ----------
+        Parameters:
         features : ndarray, shape (size, rank)
         w : ndarray, shape (rank,)
         """

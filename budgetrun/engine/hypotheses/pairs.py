@@ -5,19 +5,17 @@ import numpy as np
 from budgetrun.engine.hypotheses.base import Table
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.sums import close_gap, put
+from budgetrun.kernels.sums import drop_place, put
 
 
 class Pairs(Table):
     """The kernel values k(x_i, x_j) between the support examples, each in a place that it keeps until it leaves.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         The most support examples; memory for budget^2 numbers.
 
-    Attributes
-    ----------
+    Attributes:
     places : ndarray of int, shape (budget,)
         The places of the support examples, oldest first, followed by the free places.
     values : ndarray of float64, shape (budget, budget)
@@ -51,10 +49,8 @@ class Pairs(Table):
 
     def remove(self, i: int) -> None:
         """Remove support example ``i``, counted from 0, oldest first."""
-        place = self.places[i]
-        close_gap(self.places, i, self.size)
+        drop_place(self.places, i, self.size)
         self.size -= 1
-        self.places[self.size] = place
 
 
 def first_smallest(values: np.ndarray, errors: np.ndarray) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import LEAST, SpannedFunction, negligible, refuse_impossible, settle
 
 
 class Spanned(Hypothesis):
@@ -45,8 +45,7 @@ class Projected(Spanned):
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
     error of projecting an example.
 
-    Attributes
-    ----------
+    Attributes:
     residual : float, >= 0
         ||delta||^2 for the example of the current round; exactly 0 if it lies in the span except for rounding.
     projected_square : float
@@ -56,10 +55,8 @@ class Projected(Spanned):
     coef : ndarray of float64, shape (size,)
         The weights of f on the support examples, oldest first; computed in O(size^2).
 
-    Notes
-    -----
-    A score whose terms cancel except for `rounding` counts as 0, so that an example seen twice with opposite labels is
-    a tie. Exact sums would not help, because the weights are not exact.
+    Notes: A score whose terms cancel except for `rounding` counts as 0, so that an example seen twice with opposite
+    labels is a tie. Exact sums would not help, because the weights are not exact.
 
     With a tiny eta, an example can be added although it nearly lies in the span. It would make the coordinates
     ill-conditioned, so it is held beside the span, with a weight of its own: later examples are projected on the span
@@ -77,8 +74,6 @@ class Projected(Spanned):
         # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
         self._weights = np.zeros((2, 0))
-
-    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def residual(self) -> float:
@@ -99,8 +94,6 @@ class Projected(Spanned):
     def residuals(self, t: int) -> np.ndarray:
         """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
         return self._residuals[t:]
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float, beside: bool = False) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round.
@@ -141,8 +134,6 @@ class Projected(Spanned):
         rest *= phi
         self._moved += (phi - 1) * self.current
         self._norm_sq *= phi * phi
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -205,8 +196,3 @@ class Projected(Spanned):
     def _settle(self, t: int) -> None:
         """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
         settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
-
-
-# In units of the squared norm: a function with a smaller residual is not added to a span, because coordinates computed
-# from such a tiny residual are mostly rounding error.
-LEAST = 1e-6

@@ -34,8 +34,7 @@ class Sketch:
 
     Every example has one number, +1 or -1, in S_p, in one of its columns. S_m selects examples of the support set.
 
-    Parameters
-    ----------
+    Parameters:
     random : Generator
     gram : ndarray, shape (B, B)
         The kernel matrix of the support set.

@@ -46,13 +46,11 @@ class Stacked(Linear):
     every round on them, whatever f predicts; its scores are cut to [-3, 3], those of numbers to [-10, 10]. The verbs
     are those of `Linear`, and `balance`.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, > 0
         The scale of changes of the score: the learner's step.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (1 + n_members + d,)
         The weights: w_0, those of the members, which begin as 1 / n_members, and v.
     centre, unit : float
@@ -62,11 +60,9 @@ class Stacked(Linear):
     parts : list of Part
         The members, dropped ones included.
 
-    Notes
-    -----
-    After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the median
-    of ||a - b||^2 over the rows so far, and play these rows first. After the rounds of `LEFT`, the members with kernels
-    that have helped least are dropped: those whose w_k times the sum of |m_k| is smallest.
+    Notes: After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the
+    median of ||a - b||^2 over the rows so far, and play these rows first. After the rounds of `LEFT`, the members with
+    kernels that have helped least are dropped: those whose w_k times the sum of |m_k| is smallest.
     """
 
     form: ClassVar[str] = "stacked"
@@ -290,8 +286,7 @@ class StackedClasses(Stacked):
 
     The verbs are `adapt_each` and `balance`.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (1 + n_members,)
         The weights of the members; the first number is not used.
     u : ndarray of float64, shape (n_classes, 1 + n_members)

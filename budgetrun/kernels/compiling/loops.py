@@ -216,11 +216,6 @@ def add_multiple(values, factor, more):
         values[i] += factor * more[i]
 
 
-def multiply(values, factor):
-    for i in range(len(values)):
-        values[i] *= factor
-
-
 def inner(values, others):
     result = 0.0
     for i in range(len(values)):
@@ -245,11 +240,6 @@ def mass(weights, squares):
 def copy(values, to):
     for i in range(len(values)):
         to[i] = values[i]
-
-
-def close_gap(values, at, end):
-    for i in range(at, end - 1):
-        values[i] = values[i + 1]
 
 
 def product(values, vector):
