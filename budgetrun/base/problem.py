@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     # Configs are read without it.
     import numpy as np
 
-# -- tolerances --------------------------------------------------------------------------------------------------------
-
 # A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0
 # if it is at most the second fraction of the sum of its absolute terms, which may be far below that bound.
 UNSURE = 1e-13
@@ -23,8 +21,6 @@ CANCELLED = 1e-9
 SCORES_TIE = 1e-12
 # The weights of two classes tie if they differ by at most this (selection on the stream).
 VOTES_TIE = 1e-9
-
-# -- measures ----------------------------------------------------------------------------------------------------------
 
 # The last rounds of a sliding window, also the rounds of a window of the AUC; and how much less a round counts than the
 # next in a fading error.

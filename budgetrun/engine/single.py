@@ -24,16 +24,10 @@ class Single(Compilable):
     """Rounds of one example each, played by one learner with an expansion.
 
     While it is in use, the numbers of the pool, of the hypothesis and of the learner are those of the last
-    `write_back`, and nothing else may change them.
-
-    Parameters:
-    examples : Examples
-        Those of the pool.
-    f : Expansion
-    learner : BinaryLearner or RegressionLearner
-    positive : bool
-        A score of 0 predicts +1.
+    `write_back`, and nothing else may change them. If it is ``positive``, a score of 0 predicts +1.
     """
+
+    played = staticmethod(play)
 
     def __init__(self, pool: Pool, examples: Examples, f: Expansion, learner: Any, positive: bool) -> None:
         pool.tiles = np.zeros((1, pool.capacity, 1), dtype=pool.dtype)
@@ -53,7 +47,7 @@ class Single(Compilable):
     def begin(self) -> bool:
         """Begin to keep the state in compiled code; return False if that is not ready."""
         whole, state, x = kind_of(self), kept(self), kind_of(np.zeros(0))
-        learn = (_learn_one, state, x, "<i8") if self.y.dtype.kind == "i" else (_learn_one_target, state, x, "<f8")
+        learn = _learn_one, state, x, self.y.dtype.str
         calls = (compiling.KEEP, whole), (compiling.WRITE_BACK, state), (_score_one, state, x), learn
         found = [compiling.ready(*call) for call in calls]
         if None in found:
@@ -98,42 +92,30 @@ class Single(Compilable):
         self.free[: self.n_free] = free
 
 
+class _SingleTargets(Single):
+    played = staticmethod(play_targets)
+
+
 def begin_single(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | None:
     """Return the state for single rounds; None if that is not compiled yet, or not for such examples."""
     # One slot is always left for the next example.
     if pool.used + 1 >= pool.capacity > 0:
         pool.grow(pool.used + pool.used // 2 + 16)
     examples = examples_of(pool.kind, pool.kernel)
-    one = None if examples is None else Single(pool, examples, f, learner, positive)
-    return one if one is not None and one.begin() else None
+    if examples is None:
+        return None
+    one = (Single if problem_of(learner.task).of_classes else _SingleTargets)(pool, examples, f, learner, positive)
+    return one if one.begin() else None
 
 
-def _learn_one(kept: Any, x: np.ndarray, label: int) -> float:
-    one, updates = kept.inside, kept.inside.f.updates
-    slot = _begin(one, x, label)
-    if slot < 0:
-        return math.nan
-    play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
-    return _end(one, slot, updates)
-
-
-def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> float:
-    one, updates = kept.inside, kept.inside.f.updates
-    slot = _begin(one, x, target)
-    if slot < 0:
-        return math.nan
-    play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
-    return _end(one, slot, updates)
-
-
-def _begin(one: Any, x: np.ndarray, label: float) -> int:
-    """Begin a round, and return the slot of its example; -1, with nothing changed, if that is not possible."""
-    f, slot, learner = one.f, one.next_slot(), one.learner
+def _learn_one(kept: Any, x: np.ndarray, label: float) -> float:
+    one, f, learner = kept.inside, kept.inside.f, kept.inside.learner
+    slot, updates = one.next_slot(), f.updates
     if learner.uncompiled(f) or not f.has_room() or one.used + 2 > len(one.squares) or not one.examples.store(x, slot):
-        return -1
+        return math.nan
     square = one.examples.square(slot)
     if not math.isfinite(square):
-        return -1
+        return math.nan
     if one.n_free:
         one.n_free -= 1
     else:
@@ -142,15 +124,11 @@ def _begin(one: Any, x: np.ndarray, label: float) -> int:
     one.examples.fill(slot, f._tiles[:, : one.used])
     f.begin_row(slot, one.seen)
     one.seen += 1
-    return slot
-
-
-def _end(one: Any, slot: int, updates: int) -> float:
-    """End a round, and return its score."""
-    if not math.isfinite(one.f.scores[0]):
+    one.played(f, learner, one.y, 0, Options(one.positive, -1, False))
+    if not math.isfinite(f.scores[0]):
         raise FloatingPointError(NOT_FINITE)
-    one.release(slot, one.f.updates > updates)
-    return one.f.scores[0]
+    one.release(slot, f.updates > updates)
+    return f.scores[0]
 
 
 def _score_one(kept: Any, x: np.ndarray) -> float:

@@ -1,7 +1,6 @@
 """Explicit features z(x), whose inner products approximate a kernel, and blocks of these products."""
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
@@ -42,10 +41,10 @@ class FeatureMap:
         # The features of the last block, and the number of rounds up to its end.
         self._block: tuple[int, BlockFeatures] | None = None
 
-    def of_block(self, seen: int, examples: Callable[[], Rows]) -> BlockFeatures:
-        """Return the features of the block up to round ``seen``."""
-        if self._block is None or self._block[0] != seen:
-            self._block = seen, BlockFeatures(self.of(examples()))
+    def of_block(self, pool: Any) -> BlockFeatures:
+        """Return the features of the current block of a pool."""
+        if self._block is None or self._block[0] != pool.seen:
+            self._block = pool.seen, BlockFeatures(self.of(pool.examples(pool.block_slots)))
         return self._block[1]
 
     def of(self, X: Rows) -> np.ndarray:

@@ -117,14 +117,14 @@ class Kind(ABC):
 
     def taken(self, slots: np.ndarray) -> Kind:
         """Return storage of the same kind with these examples alone, in this order."""
-        return _filled(type(self)(self.n_features), self.encoded(slots))
+        return filled(type(self)(self.n_features), self.encoded(slots))
 
     def widened(self, X: Rows) -> tuple[Kind, Encoded]:
         """Return the stored examples in a kind that can also hold others, and the others encoded for it."""
         kind, examples = kind_of(X, wider_than=type(self))
         own = kind.encode(self.given(np.arange(self.scaled.shape[1])))
         assert own is not None
-        return _filled(kind, own), examples
+        return filled(kind, own), examples
 
     def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
@@ -386,7 +386,7 @@ def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> tuple[Kind, Encode
 
 def held(X: Rows) -> Kind:
     """Return the tightest kind with these examples in its slots."""
-    return _filled(*kind_of(X))
+    return filled(*kind_of(X))
 
 
 def squares(X: Rows) -> np.ndarray:
@@ -405,7 +405,8 @@ def squares(X: Rows) -> np.ndarray:
         return np.asarray(square @ np.ones(X.shape[1]))
 
 
-def _filled(kind: Kind, examples: Encoded) -> Kind:
+def filled(kind: Kind, examples: Encoded) -> Kind:
+    """Put examples into the first slots of a kind, and return it."""
     n = len(examples.squares)
     kind.resize(n)
     kind.put(np.arange(n), examples)

@@ -67,11 +67,6 @@ class Multitask(Kernel):
         return {name: parameter for name, parameter in own.items() if name in base or name not in _OF_BASES}
 
     @property
-    def base_kernel(self) -> Kernel:
-        """k, the kernel of x."""
-        return self._base
-
-    @property
     def numbers(self) -> tuple[float, ...]:
         return self._base.numbers
 
@@ -84,10 +79,6 @@ class Multitask(Kernel):
 
     def diagonal(self, norms: np.ndarray) -> np.ndarray:
         return self._base.diagonal(norms)
-
-    def between(self, A: Rows, B: Rows) -> np.ndarray:
-        (tasks, A), (others, B) = self.split(A), self.split(B)
-        return self._base.between(A, B) * self.weights(tasks, others)
 
     def kind_of(self, X: Rows) -> tuple[Kind, Encoded]:
         tasks, rest = self.split(X)
@@ -143,7 +134,7 @@ class OfTasks(Kind):
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         tiles, used, width = out.shape
-        self._inner.fill(self._kernel.base_kernel, examples, out, needed)
+        self._inner.fill(self._kernel._base, examples, out, needed)
         weights = self._kernel.weights(self._tasks[:used], examples.tasks)
         out *= weights.reshape(used, tiles, width).transpose(1, 0, 2)
 

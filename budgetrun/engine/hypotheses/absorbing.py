@@ -14,17 +14,9 @@ from budgetrun.kernels.sums import add_multiple, add_up
 
 
 class _Absorbing(Summed):
-    """f = sum_i coef_i k(x_i, .) + w . z, where z are random features.
+    """f = sum_i coef_i k(x_i, .) + w . z, where z are the `RandomFeatures` with these parameters.
 
-    `absorb` is a verb in addition to those of the expansion.
-
-    Parameters:
-    rate : float, > 0
-    n_frequencies : int, >= 1
-    seed : int, >= 0
-        See `budgetrun.kernels.features.RandomFeatures`.
-    shape : int
-        The number of classes, for one function per class.
+    `absorb` is a verb in addition to those of the expansion. ``shape`` is the number of classes, for one function each.
     """
 
     def __init__(self, pool: Pool, rate: float, n_frequencies: int, seed: int, *shape: int) -> None:
@@ -76,8 +68,7 @@ class _Absorbing(Summed):
 
     def begin_block(self) -> None:
         super().begin_block()
-        pool = self._pool
-        features = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots))
+        features = self._map.of_block(self._pool)
         self._Z, self._by_feature = features.Z, features.by_feature
         self._rows = np.zeros(len(self._squares), dtype=np.intp)
         self._rows[self.slots] = np.arange(self.size)

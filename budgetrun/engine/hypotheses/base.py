@@ -41,6 +41,9 @@ class Hypothesis(Compilable, ABC):
         Whether compiled code can play the rounds.
     prepares_tiles : bool
         Whether compiled code can play the rounds of a tile, but not begin one.
+    table_bytes, kept_table_bytes, block_bytes : float
+        The bytes of tables per pair of support examples, all and those kept between blocks; those of a block per
+        support example and round.
     upkeep : int
         The number of rows of kernel values that an update reads or writes, for estimates of running time.
     scores : ndarray, shape (b,), or (n_classes, b)
@@ -68,6 +71,9 @@ class Hypothesis(Compilable, ABC):
     needs_values: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
+    table_bytes: ClassVar[float] = 0.0
+    kept_table_bytes: ClassVar[float] = 0.0
+    block_bytes: ClassVar[float] = 0.0
     upkeep: int = 1
 
     def __init__(self, pool: Pool, *shape: int) -> None:
@@ -231,16 +237,17 @@ class Hypothesis(Compilable, ABC):
         ``block`` is the number of rounds per block.
         """
         n_classes = len(self.scores) if self.scores.ndim > 1 else 0
-        return 48 * size + 8 * n_classes * (size + block) + self.bytes_needed(size)
+        per_example = 48 + 8 * n_classes + self.block_bytes * block
+        return per_example * size + 8 * n_classes * block + self.bytes_needed(size)
 
     def bytes_needed(self, size: int) -> float:
         """Return the bytes of the tables whose rows and columns are support examples; a budget's are refused early."""
-        return 0.0
+        return self.table_bytes * size**2
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         """Return the bytes of what f keeps between blocks, as the function `bytes_kept` says, but for its tables."""
         # By example in the pool: its round and its square; and its slot.
-        return size * (row + 24.0)
+        return size * (row + 24.0) + self.kept_table_bytes * size**2
 
     def solving(self, size: int) -> float:
         """Estimate the multiplications per round in addition to those for kernel values."""
@@ -270,10 +277,6 @@ class Hypothesis(Compilable, ABC):
     def _values_at(self, t: int) -> np.ndarray:
         """Return k(x_i, x_t) between the support examples and the example of a round of the tile, shape (size,)."""
         return taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
-
-    def _values_with(self, X: Rows) -> np.ndarray:
-        """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""
-        return self._pool.values(self.slots, X)
 
 
 class Table(Compilable, ABC):

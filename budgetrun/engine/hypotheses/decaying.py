@@ -13,13 +13,10 @@ SAME = 1e-15
 
 
 class Decaying(Expansion):
-    """f = sum_i coef_i k(x_i, .), multiplied by ``decay`` in every round after the prediction.
+    """f = sum_i coef_i k(x_i, .), multiplied by ``decay``, in (0, 1], in every round after the prediction.
 
     The verbs are `add` and `displace`, which apply after the decay of the current round. Support examples are in places
     counted from 0; a new example takes the place of the one that it displaces.
-
-    Parameters:
-    decay : float in (0, 1]
 
     Attributes:
     coef : ndarray of float64, shape (size,)

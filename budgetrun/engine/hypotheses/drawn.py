@@ -15,14 +15,9 @@ class Drawn(Hypothesis):
 
     The verbs, for that one, are `add` and `scale`.
 
-    Parameters:
-    kernels : list of Gaussian
-    chosen : int
-        The kernel of the first round.
-
     Attributes:
     chosen : int
-        The kernel of the current round; assigned for the next one.
+        The kernel of the current round, at first of the first one; assigned for the next one.
     norm_sq : ndarray of float64, shape (kernels,)
         ||f_i||^2.
     slots, coef : ndarray, shape (size,)
@@ -34,6 +29,7 @@ class Drawn(Hypothesis):
     form = "drawn"
     compiled = False
     needs_values = False
+    block_bytes = 8.0
 
     def __init__(self, pool: Pool, kernels: list[Gaussian], chosen: int) -> None:
         super().__init__(pool)
@@ -108,9 +104,6 @@ class Drawn(Hypothesis):
             values = self._pool.kind.taken(slots).between(self._kernels[self.chosen], X)
             add_up(weights, np.arange(len(values)), values, scores)
         return scores
-
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 8 * size * block
 
     def solving(self, size: int) -> float:
         # The kernel values of a part of the examples, from distances.

@@ -39,6 +39,7 @@ class Embedded(Hypothesis):
 
     form = "embedded"
     compiled = False
+    table_bytes, kept_table_bytes, block_bytes = 40.0, 24.0, 16.0
 
     def __init__(self, pool: Pool, C: float, g: float) -> None:
         super().__init__(pool)
@@ -101,7 +102,7 @@ class Embedded(Hypothesis):
         solved = S * self._solved[i]
         last = math.sqrt(S * S * square + self.g - solved @ solved)
         more = (S * values - self._solved @ solved) / last
-        self._ridge_factor = _extended(self._ridge_factor, solved, last)
+        self._ridge_factor = one_larger(self._ridge_factor, last, solved)
         self._solved = np.column_stack((self._solved, more))
         self._residuals -= np.square(more)
         self._S = np.append(self._S, S)
@@ -109,7 +110,7 @@ class Embedded(Hypothesis):
         grows = apart > LEAST * square
         if grows:
             last = math.sqrt(apart)
-            self._factor = _extended(self._factor, phi, last)
+            self._factor = one_larger(self._factor, last, phi)
             self._Z = np.column_stack((self._Z, (values - self._Z @ phi) / last))
             self.w, self.phi = np.append(self.w, 0.0), self._Z[i]
         self._basis = np.append(self._basis, grows)
@@ -124,17 +125,8 @@ class Embedded(Hypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
-        scores: np.ndarray = np.clip(self.coef @ self._values_with(X), -self.C, self.C)
+        scores: np.ndarray = np.clip(self.coef @ self._pool.values(self.slots, X), -self.C, self.C)
         return scores
-
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 16 * size * block
-
-    def bytes_needed(self, size: int) -> float:
-        return 40.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return super().bytes_kept(size, row, n_features) + 24.0 * size**2
 
     def solving(self, size: int) -> float:
         return 4.0 * size**2
@@ -170,16 +162,9 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(found.T)
 
 
-def _extended(factor: np.ndarray, row: np.ndarray, last: float) -> np.ndarray:
-    """Return a Cholesky factor with one more row."""
-    larger = one_larger(factor, last)
-    larger[-1, :-1] = row
-    return larger
-
-
-def one_larger(matrix: np.ndarray, last: float) -> np.ndarray:
-    """Return a matrix with one more row and column of zeros, except for the last number of the diagonal."""
+def one_larger(matrix: np.ndarray, last: float, row: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return a matrix with one more column, of zeros, and one more ``row``, which ends with ``last``."""
     n = len(matrix)
     larger: np.ndarray = np.zeros((n + 1, n + 1), order="F")
-    larger[:n, :n], larger[n, n] = matrix, last
+    larger[:n, :n], larger[n, :n], larger[n, n] = matrix, row, last
     return larger

@@ -80,8 +80,6 @@ class Expansion(Summed):
         self._free_places = np.zeros(0, dtype=np.intp)
         self._n_free = 0
 
-    # -- read by learners ----------------------------------------------------------------------------------------
-
     @property
     def coef(self) -> np.ndarray:
         return self._weights[self._head : self._tail]
@@ -115,15 +113,24 @@ class Expansion(Summed):
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
         return self._pool.between(self.slots, self.slots)
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
         slot = self._block_slots[self._round]
-        square = self._squares[slot]
+        square, score = self._squares[slot], self.current
         if self._track != _NONE:
-            self._append_tracked(weight, square, self.current, self.kernel_row())
-        self._append(slot, weight, square, self.current)
+            values = self.kernel_row()
+            add_multiple(self.self_scores, weight, values)
+            self._own[self._tail] = weight * square
+            if self._track == _ALL:
+                self._own[self._tail] += score
+                self._n_free -= 1
+                place = self._free_places[self._n_free]
+                self._place[self._tail] = place
+                put(values, self._place[self._head : self._tail], self._pairs[place])
+        if self._normed:
+            self._norm_sq += weight * (2 * score + weight * square)
+        self._put_last(slot, weight)
+        self._change_scores(slot, weight)
         self._moved += weight * square
 
     def scale(self, phi: float) -> None:
@@ -190,8 +197,6 @@ class Expansion(Summed):
                 self._pairs, self._n_free = K, 0
                 self._make_room()
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     @property
     def tracked(self) -> tuple[bool, int]:
         """The quantities that the expansion tracks."""
@@ -216,7 +221,7 @@ class Expansion(Summed):
         # rounds.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
         scores = np.zeros(X.shape[0])
-        add_up(share * self.coef, np.arange(self.size), self._values_with(X), scores)
+        add_up(share * self.coef, np.arange(self.size), self._pool.values(self.slots, X), scores)
         return scores
 
     @property
@@ -239,14 +244,12 @@ class Expansion(Summed):
 
     def bytes_needed(self, size: int) -> float:
         # The pairs are copied as they grow.
-        return 1.5 * 8 * (size + 1) ** 2 if self._track == _ALL and size else 0.0
+        return super().bytes_needed(size) + (1.5 * 8 * (size + 1) ** 2 if self._track == _ALL and size else 0.0)
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # Scores of support examples and their places; pairs, and free places.
         pairs = 8.0 * size * (size + 1) if self._track == _ALL else 0.0
         return super().bytes_kept(size, row, n_features) + 16.0 * size + pairs
-
-    # -- scores --------------------------------------------------------------------------------------------------
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
         tile, scores, n = self._tiles[self._tile][:, t - self.tile_start :], self.scores[t : self.tile_end], 0
@@ -263,26 +266,6 @@ class Expansion(Summed):
             rest *= weight
         else:
             add_multiple(rest, weight, self._tiles[self._tile, slot, t - self.tile_start :])
-
-    # -- the support set -----------------------------------------------------------------------------------------
-
-    def _append(self, slot: int, weight: float, square: float, score: float) -> None:
-        """f += weight k(x, .), for an example x whose score was ``score``, as the youngest support example."""
-        if self._normed:
-            self._norm_sq += weight * (2 * score + weight * square)
-        self._put_last(slot, weight)
-        self._change_scores(slot, weight)
-
-    def _append_tracked(self, weight: float, square: float, score: float, values: np.ndarray) -> None:
-        """Track a new example; ``values`` are its kernel values with the support examples."""
-        add_multiple(self.self_scores, weight, values)
-        self._own[self._tail] = weight * square
-        if self._track == _ALL:
-            self._own[self._tail] += score
-            self._n_free -= 1
-            place = self._free_places[self._n_free]
-            self._place[self._tail] = place
-            put(values, self._place[self._head : self._tail], self._pairs[place])
 
     def _shift(self, i: int, delta: float, own: int) -> None:
         """Update everything that depends on f, except the weight itself, for coef_i += delta.

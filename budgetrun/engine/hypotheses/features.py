@@ -98,13 +98,7 @@ class WithoutSupport(Hypothesis):
 
 
 class ExplicitFeatures(WithoutSupport, OfFeatures):
-    """f = w . z(x) over the features of a map. The support set is empty.
-
-    Parameters:
-    features : FeatureMap
-    unit : float, > 0
-        See `OfFeatures`.
-    """
+    """f = w . z(x) over the features of a map. The support set is empty."""
 
     form = "features"
 
@@ -114,8 +108,7 @@ class ExplicitFeatures(WithoutSupport, OfFeatures):
 
     def begin_block(self) -> None:
         super().begin_block()
-        pool = self._pool
-        self._features = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots))
+        self._features = self._map.of_block(self._pool)
         self.lengths = self._map.lengths(self._features.Z)
         if not len(self._w):
             self._w = np.zeros(self._features.Z.shape[1])

@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import LEAST, TriangularRows, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
 
 
 class Framed(Spanned):
@@ -139,7 +139,7 @@ class Framed(Spanned):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros((*self.w.shape[:-1], X.shape[0]))
-        scores: np.ndarray = self.coef @ self._values_with(X)
+        scores: np.ndarray = self.coef @ self._pool.values(self.slots, X)
         return scores
 
     def _terms(self, t: int) -> np.ndarray:
@@ -212,6 +212,8 @@ class Curved(Framed):
     """
 
     form = "curved"
+    # In addition: A^-1, twice while a block ends; its products, and its changes.
+    table_bytes, kept_table_bytes, block_bytes = 4.0 + 16.0, 4.0 + 8.0, 24.0 + 16.0
 
     def __init__(self, pool: Pool, mu: float, C: float) -> None:
         super().__init__(pool)
@@ -265,17 +267,6 @@ class Curved(Framed):
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return np.clip(super().score(X, averaged), -self._C, self._C)
-
-    def memory(self, size: int, block: int) -> float:
-        # The products of A^-1 and its changes.
-        return super().memory(size, block) + 16 * size * block
-
-    def bytes_needed(self, size: int) -> float:
-        # A^-1, twice while a block ends.
-        return super().bytes_needed(size) + 16.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return super().bytes_kept(size, row, n_features) - 8.0 * size**2
 
     def _direction(self) -> np.ndarray:
         """Return A^-1 z(x) for the example x of the current round."""

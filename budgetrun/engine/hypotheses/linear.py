@@ -1,7 +1,7 @@
 """Linear functions of the examples themselves, with an intercept, whose sums have a stated order."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,6 +36,8 @@ class Linear(WithoutSupport):
     """
 
     form = "linear"
+    # Learners of a pool have the same rows of a block.
+    _shares_rows: ClassVar[bool] = True
 
     def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False) -> None:
         super().__init__(pool, *shape)
@@ -68,20 +70,13 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._values, self._places, self._starts, n = self._rows_of_block()
+        known: dict[bool, Any] = self._pool.of_block if self._shares_rows else {}
+        if self._splines not in known:
+            rows = self._read(self._pool.examples(self._block_slots), True)
+            known[self._splines] = *with_ones(rows), rows.shape[1] + 1
+        self._values, self._places, self._starts, n = known[self._splines]
         if not len(self.w):
             self._widen(n)
-
-    def _rows_of_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """Return the block's examples, as `with_ones` does, and the number of weights; other learners share them."""
-        shared: dict[bool, Any] = self._pool.of_block
-        if self._splines not in shared:
-            shared[self._splines] = self._computed_rows()
-        return shared[self._splines]
-
-    def _computed_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        rows = self._read(self._pool.examples(self._block_slots), True)
-        return *with_ones(rows), rows.shape[1] + 1
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
@@ -121,10 +116,8 @@ class Linear(WithoutSupport):
 class StandardisedLinear(Linear):
     """As `Linear`, with inputs standardised by the rows before (`Standardised`)."""
 
+    _shares_rows = False
     _scale: Standardised | None = None
-
-    def _rows_of_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        return self._computed_rows()
 
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         if self._scale is None:

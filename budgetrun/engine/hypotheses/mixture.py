@@ -64,8 +64,7 @@ class Mixture(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        pool = self._pool
-        self._Z = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots)).Z
+        self._Z = self._map.of_block(self._pool).Z
         if not self.w.shape[2]:
             self.w = np.zeros((1, *self._Z.shape[1:]))
 

@@ -63,17 +63,21 @@ class MulticlassExpansion(Summed):
         """
         least = UNSURE * self._mass * self.lengths[t]
         rival, lead, tied = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
-        if tied:
-            limits = self._sum_at(t)
-            return rival_among(self.scores[:, t], y, handicaps, limits)
-        return rival, lead
+        if not tied:
+            return rival, lead
+        # Sum the scores again.
+        weights, values, limits = self._weights[self._head : self._tail], self._values_at(t), np.zeros(self.n_classes)
+        for c in range(self.n_classes):
+            mine, signed = self._of_class(c, weights, self.slots)
+            self.scores[c, t], limits[c] = sum_and_limit(signed, values[mine])
+        return rival_among(self.scores[:, t], y, handicaps, limits)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros((self.n_classes, X.shape[0]))
         if self.size:
             # An example that was added in round r (from 0) and kept its weight is part of all later hypotheses.
             share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-            weights, values = share * self._weights[self._head : self._tail], self._values_with(X)
+            weights, values = share * self._weights[self._head : self._tail], self._pool.values(self.slots, X)
             for c in range(self.n_classes):
                 mine, signed = self._of_class(c, weights, self.slots)
                 add_up(signed, np.flatnonzero(mine), values, scores[c])
@@ -90,14 +94,6 @@ class MulticlassExpansion(Summed):
         values = self._tiles[self._tile, slot, t - self.tile_start :]
         add_multiple(self.scores[self._classes[slot], t : self.tile_end], weight, values)
         add_multiple(self.scores[self._rivals[slot], t : self.tile_end], -weight, values)
-
-    def _sum_at(self, t: int) -> np.ndarray:
-        """Sum the scores of a round of the tile again, and return what counts as rounding of each."""
-        weights, values, limits = self._weights[self._head : self._tail], self._values_at(t), np.zeros(self.n_classes)
-        for c in range(self.n_classes):
-            mine, signed = self._of_class(c, weights, self.slots)
-            self.scores[c, t], limits[c] = sum_and_limit(signed, values[mine])
-        return limits
 
     def _of_class(self, c: int, weights: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which examples have a weight in class ``c``, and these weights."""

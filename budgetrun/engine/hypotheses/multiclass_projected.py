@@ -155,7 +155,7 @@ class MulticlassProjected(Spanned):
         if not self.size:
             return np.zeros((self.n_classes, X.shape[0]))
         weights = self._weights(self._pool.seen if averaged else None)
-        return self._label_kernel.T @ weights @ self._values_with(X)
+        return self._label_kernel.T @ weights @ self._pool.values(self.slots, X)
 
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))

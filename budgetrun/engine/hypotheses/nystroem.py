@@ -14,13 +14,11 @@ class Nystroem(OfFeatures, Expansion):
     """f = sum_i coef_i k(x_i, .), until `approximate` replaces it by w . z(x) and fixes the support set.
 
     The verb is `add` before that, and `step` after it.
-
-    Parameters:
-    unit : float, > 0
-        See `OfFeatures`.
     """
 
     form = "nystroem"
+    # The kernel matrix, its eigenvectors and what they are computed with.
+    table_bytes = 40.0
     _plain = False
 
     def __init__(self, pool: Pool, unit: float) -> None:
@@ -33,10 +31,6 @@ class Nystroem(OfFeatures, Expansion):
         """f is w . z(x)."""
         return self._map is not None
 
-    def bytes_needed(self, size: int) -> float:
-        # The kernel matrix, its eigenvectors and what they are computed with.
-        return 40.0 * size**2
-
     @property
     def coef(self) -> np.ndarray:
         return super().coef if self._map is None else self._map @ self.w
@@ -45,9 +39,7 @@ class Nystroem(OfFeatures, Expansion):
     def approximate(self, features: np.ndarray, w: np.ndarray) -> None:
         """Switch to z(x) = features^T k(x), where k(x) has the kernel values with the support examples.
 
-        Parameters:
-        features : ndarray, shape (size, rank)
-        w : ndarray, shape (rank,)
+        ``features`` have the shape (size, rank), and ``w`` (rank,).
         """
         self._map, self.compiled = features, True
         self._find_features()

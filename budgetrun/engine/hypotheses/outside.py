@@ -27,9 +27,7 @@ class Program(Protocol):
 class Outside(WithoutSupport):
     """f(x) is what a program predicts, which learns by the verb `learn`. The support set is empty.
 
-    Parameters:
-    begin : callable
-        Begins the program, before the first round.
+    ``begin`` begins the program, before the first round.
     """
 
     form = "outside"

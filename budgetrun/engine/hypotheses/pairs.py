@@ -20,8 +20,6 @@ class Pairs(Table):
         The places of the support examples, oldest first, followed by the free places.
     values : ndarray of float64, shape (budget, budget)
         k(x_i, x_j), by place.
-    size : int
-        The number of support examples.
     """
 
     def __init__(self, budget: int) -> None:

@@ -15,6 +15,9 @@ class Spanned(Hypothesis):
 
     averages = True
     compiled = False
+    # The triangular factor of the kernel matrix, and three blocks of coordinates.
+    table_bytes = kept_table_bytes = 4.0
+    block_bytes = 24.0
 
     def __init__(self, pool: Pool, *shape: int) -> None:
         super().__init__(pool, *shape)
@@ -23,17 +26,6 @@ class Spanned(Hypothesis):
     @property
     def slots(self) -> np.ndarray:
         return self._slots
-
-    def memory(self, size: int, block: int) -> float:
-        # Three blocks of coordinates.
-        return super().memory(size, block) + 24 * size * block
-
-    def bytes_needed(self, size: int) -> float:
-        # The triangular factor of the kernel matrix.
-        return 4.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return super().bytes_kept(size, row, n_features) + self.bytes_needed(size)
 
     def solving(self, size: int) -> float:
         return float(size) ** 2
@@ -151,7 +143,7 @@ class Projected(Spanned):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros(X.shape[0])
-        scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
+        scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._pool.values(self.slots, X)
         return scores
 
     def score_at(self, t: int) -> float:

@@ -105,8 +105,6 @@ class Stacked(Linear):
             for k, (part, w, live) in enumerate(zip(self.parts, self.w[1:], self._live, strict=False))
         ]
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def begin_block(self) -> None:
         Hypothesis.begin_block(self)
         self._rows = self._pool.examples(self._block_slots)
@@ -171,8 +169,6 @@ class Stacked(Linear):
     def _lacked(self, state: dict[str, Any]) -> dict[str, Any]:
         return {"share": 1.0, "threshold": 0.0, "_counts": np.ones(2)}
 
-    # -- a piece of a block, within which no member begins or is dropped -----------------------------------------
-
     def _begin_piece(self, learner: Any, y: np.ndarray) -> None:
         """Let the members play the next rounds of the block, whose labels are ``y``."""
         t, rounds = self.tile_end, self._before + self.tile_end
@@ -200,23 +196,25 @@ class Stacked(Linear):
 
     def _take(self, played: np.ndarray, Z: Matrix) -> None:
         """Take the scores of the live members, shape (n_live, copies, rounds), and the inputs of the piece."""
-        self._values, self._places, starts = with_ones(_beside(played[:, 0].T, self.share * Z))
-        self._places = self._at(Z.shape[1])[self._places]
+        self._values, self._places, starts = self._terms(played, Z)
         self._starts[self.tile_start : self.tile_end + 1] = starts
 
-    def _at(self, d: int) -> np.ndarray:
-        """Return the places in w of w_0, of the live members and of d inputs."""
+    def _terms(self, played: np.ndarray, Z: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what w is multiplied with, as `with_ones` does; the columns are places in w."""
+        scores, inputs = played[:, 0].T, self.share * Z
+        dense = isinstance(inputs, np.ndarray)
+        values, columns, starts = with_ones(
+            np.hstack((scores, inputs)) if dense else sp.csr_array(sp.hstack((sp.csr_array(scores), inputs)))
+        )
         n = 1 + len(self.parts)
-        return np.concatenate(([0], 1 + np.flatnonzero(self._live), np.arange(n, n + d)))
+        places = np.concatenate(([0], 1 + np.flatnonzero(self._live), np.arange(n, n + Z.shape[1])))
+        return values, places[columns], starts
 
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         """Return f for members' scores and inputs, as `_take` has them."""
-        values, places, starts = with_ones(_beside(played[:, 0].T, self.share * Z))
-        rows = sp.csr_array((values, self._at(Z.shape[1])[places], starts), shape=(Z.shape[0], len(self.w)))
+        rows = sp.csr_array(self._terms(played, Z), shape=(Z.shape[0], len(self.w)))
         combined: np.ndarray = self.centre + self.unit * (rows @ self.w) - self.threshold
         return combined
-
-    # -- the members ---------------------------------------------------------------------------------------------
 
     @property
     def _copies(self) -> int:
@@ -369,11 +367,6 @@ class StackedClasses(Stacked):
         n, u = state["n_classes"], np.zeros((state["n_classes"], len(state["w"])))
         own = {"u": u, "_u_squared": u + state["_least_squared"], "threshold": np.zeros(n), "_counts": np.ones(n)}
         return super()._lacked(state) | own
-
-
-def _beside(scores: np.ndarray, Z: Matrix) -> Matrix:
-    """Return matrices side by side."""
-    return np.hstack((scores, Z)) if isinstance(Z, np.ndarray) else sp.csr_array(sp.hstack((sp.csr_array(scores), Z)))
 
 
 def _joined(pieces: Sequence[Any]) -> Any:
