@@ -32,6 +32,7 @@ PREFIX_LOG_LOSS = "prefix_log_loss"
 # The metric that is no error: the bytes that a learner keeps after the last round.
 KEPT_BYTES = "kept_bytes"
 SQUARED_ERROR = "squared_error"
+_METRICS = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS, KEPT_BYTES)
 
 
 class Problem(ABC):
@@ -71,15 +72,7 @@ class Problem(ABC):
     of_signs: ClassVar[bool] = False
     dtype: ClassVar[str] = "intp"
     ties: ClassVar[tuple[str, ...]] = ("mistake",)
-    metrics: ClassVar[tuple[str, ...]] = (
-        *METRICS_IN_CURVES,
-        "f1",
-        "kappa",
-        "brier",
-        "log_loss",
-        PREFIX_LOG_LOSS,
-        KEPT_BYTES,
-    )
+    metrics: ClassVar[tuple[str, ...]] = _METRICS
     columns: ClassVar[tuple[str, ...]] = ("confusion",)
     constant: ClassVar[str] = "the largest class"
     error: ClassVar[str] = "online_error"
@@ -105,8 +98,7 @@ class Problem(ABC):
 
     def codes(self, labels: np.ndarray) -> np.ndarray:
         """Return labels as codes."""
-        codes: np.ndarray = labels.astype(self.dtype, copy=False)
-        return codes
+        return labels.astype(self.dtype, copy=False)
 
     @abstractmethod
     def predict(self, scores: Any) -> Any:
@@ -148,8 +140,7 @@ class _Binary(Problem):
         return 2 * codes - 1
 
     def codes(self, labels: np.ndarray) -> np.ndarray:
-        codes: np.ndarray = (labels > 0).astype("intp")
-        return codes
+        return (labels > 0).astype("intp")
 
     def predict(self, scores: Any) -> Any:
         # The product is an integer of whichever type the scores have: one number, or an array.

@@ -114,10 +114,12 @@ class Pool:
             return np.empty((0, 0))
         return self.kind.taken(slots).values(self.kernel, self.kind.encoded(others))
 
-    def values(self, slots: np.ndarray, X: Rows) -> np.ndarray:
-        """Compute k(x_i, x) between the examples in ``slots`` and others, shape (len(slots), n)."""
+    def values(self, slots: np.ndarray, X: Rows, kernel: Kernel | None = None) -> np.ndarray:
+        """Compute k(x_i, x), by this kernel or another, between examples in ``slots`` and others: (len(slots), n)."""
+        if not len(slots):
+            return np.zeros((0, X.shape[0]))
         assert self.kind is not None
-        return self.kind.taken(slots).between(self.kernel, X)
+        return self.kind.taken(slots).between(kernel or self.kernel, X)
 
     def examples(self, slots: np.ndarray) -> np.ndarray | sp.csr_array:
         """Return the examples in ``slots`` as floats, shape (len(slots), d)."""

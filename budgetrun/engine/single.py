@@ -13,7 +13,8 @@ from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.compiling import Compilable, kept, kind_of, only_compiled, prepared
+from budgetrun.kernels.compiling import Compilable, kept, kind_of, prepared
+from budgetrun.kernels.compiling.objects import only_compiled
 from budgetrun.kernels.kinds import Bits, Floats, Formula, Integers, Kind
 
 fill_by_table, fill_floats, fill_integers = map(only_compiled, ("fill_by_table", "fill_floats", "fill_integers"))

@@ -92,7 +92,8 @@ class Multitask(Kernel):
         InputError
             A value in the last column is not a task.
         """
-        column = _last(X)
+        matrix: Any = floats(X)
+        column = dense(matrix[:, [matrix.shape[1] - 1]]).astype(np.float64).ravel()
         are_tasks = (column >= 0) & (column < self.n_tasks) & (column == np.floor(column))
         if X.shape[1] < _LEAST_TASKS or not are_tasks.all():
             wrong = next((f"{v:g}" for v in column if v not in range(self.n_tasks)), "no other column")
@@ -163,11 +164,6 @@ class OfTasks(Kind):
         kind = OfTasks(self.n_features, self._kernel, inner)
         kind.scaled, kind._tasks = inner.scaled.copy(), tasks.copy()
         return kind
-
-
-def _last(X: Rows) -> np.ndarray:
-    matrix: Any = floats(X)
-    return dense(matrix[:, [matrix.shape[1] - 1]]).astype(np.float64).ravel()
 
 
 def _without_last(X: Rows) -> Rows:

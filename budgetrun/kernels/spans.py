@@ -1,5 +1,6 @@
 """Functions in the span of kernel functions, and projections on it, one block of rounds at a time."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -160,14 +161,12 @@ class TriangularRows:
                 x[:start] -= x[start:stop] @ left
         return x
 
-    def _pieces(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        """Return, per panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
-        pieces = []
+    def _pieces(self) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+        """Yield, per panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
         for start, panel in zip(range(0, self.size, _PANEL), self._panels, strict=True):
             stop = min(start + _PANEL, self.size)
             rows = panel[: stop - start]
-            pieces.append((start, stop, rows[:, :start], np.ascontiguousarray(rows[:, start:stop])))
-        return pieces
+            yield start, stop, rows[:, :start], np.ascontiguousarray(rows[:, start:stop])
 
 
 # In units of the squared norm: a function with a smaller residual is not added to a span, because coordinates computed

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.blas import ddot, dgemv
 
 from budgetrun.kernels import compiling
-from budgetrun.kernels.compiling import compiled_as
+from budgetrun.kernels.compiling.objects import compiled_as
 
 
 @compiled_as("add_up")
@@ -26,8 +26,7 @@ def sum_of_rows(terms: np.ndarray) -> np.ndarray:
     """Return the sums of the columns of a matrix, added in the order of its rows, of which there is at least one."""
     # numpy adds one row after the other, but for a single column, or columns that are contiguous, in another order.
     if terms.shape[1] > 1 and terms.flags.c_contiguous:
-        found: np.ndarray = np.add.reduce(terms, axis=0)
-        return found
+        return np.add.reduce(terms, axis=0)
     return np.add.accumulate(terms, axis=0)[-1]
 
 
@@ -75,12 +74,6 @@ def taken(values: np.ndarray, places: np.ndarray) -> np.ndarray:
 def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: np.ndarray, limits: np.ndarray) -> int:
     """Count where ``scores + factor * row > limits``, which predicts +1, differs from ``positive``, the true label."""
     return int(np.count_nonzero((scores + factor * row > limits) != positive))
-
-
-@compiled_as("mass")
-def mass(weights: np.ndarray, squares: np.ndarray) -> Any:
-    """Return the sum of |weight| ||k(x, .)||, added in this order."""
-    return np.cumsum(np.abs(weights) * np.sqrt(squares))[-1] if len(weights) else 0.0
 
 
 @compiled_as("copy")

@@ -104,7 +104,6 @@ def test_short_loops_compute_what_numpy_does():
     given = {
         "add_multiple": (a, 0.3, b),
         "inner": (a, b),
-        "mass": (a, b * b),
         "count_errors": (a, 0.3, b, c > 0, c / 2),
         "copy": (a[:50], b),
     }

@@ -95,9 +95,8 @@ class _Absorbing(Summed):
         own = 8.0 * (n * (size + 1) + self._w.size + n_features * n // 2 + size)
         return float(super().bytes_kept(size, row, n_features)) + own
 
-    def _scores_of(self, X: Rows, averaged: bool) -> np.ndarray:
-        scores: np.ndarray = self._w @ self._map.of(X).T
-        return scores
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        return self._w @ self._map.of(X).T + super().score(X)  # type: ignore[safe-super]  # of the expansion
 
 
 class AbsorbingExpansion(_Absorbing, Expansion):
@@ -108,9 +107,6 @@ class AbsorbingExpansion(_Absorbing, Expansion):
 
     def score_at(self, t: int) -> float:
         return self._set_score(t, self.scores[t], self.rounding)
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return self._scores_of(X, averaged) + Expansion.score(self, X)
 
     def _add_beside(self, t: int) -> None:
         add_up(self._w, self._all, self._by_feature[:, t : self.tile_end], self.scores[t : self.tile_end])
@@ -133,9 +129,6 @@ class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], self.rounding)
         return rival, 0.0 if abs(lead) <= self.rounding else lead
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return self._scores_of(X, averaged) + MulticlassExpansion.score(self, X)
 
     def _add_beside(self, t: int) -> None:
         for c in range(self.n_classes):

@@ -13,7 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.sums import copy, inner, mass, taken
+from budgetrun.kernels.sums import copy, inner, taken
 
 # The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
 ROUNDING, ROUGH = 1e-9, 1e-5
@@ -225,8 +225,7 @@ class Hypothesis(Compilable, ABC):
 
     def features_in_use(self) -> np.ndarray:
         """Return which features f depends on, shape (d,) of bool: those that are not 0 in all held examples."""
-        used: np.ndarray = (self._pool.examples(self.held) != 0).any(axis=0)
-        return used
+        return (self._pool.examples(self.held) != 0).any(axis=0)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says, for what f has in addition to examples in the pool."""
@@ -429,7 +428,7 @@ class Summed(Hypothesis):
         if self._grown:
             old = self._n_then
         else:
-            self._mass = mass(weights, taken(self._squares, slots))
+            self._mass = inner(np.abs(weights), np.sqrt(taken(self._squares, slots)))
         copy(slots[old:], self._then_slots[old:])
         copy(weights[old:], self._then_weights[old:])
         self._n_changes, self._n_then, self._grown = 0, len(slots), True

@@ -6,24 +6,16 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Kernel
+from budgetrun.kernels import Linear
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import taken
 
 
-class SquaredDistance(Kernel):
+class SquaredDistance(Linear):
     """||a - b||^2, computed as kernel values are: exactly for whole numbers, else coordinate by coordinate."""
 
     name: ClassVar[str] = "squared_distance"
     of_distance = True
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        return ()
-
-    @staticmethod
-    def formula(s: Any) -> Any:
-        return s
 
 
 class Distances:
@@ -67,8 +59,7 @@ class Covering(Expansion):
         examples = self._pool.examples(self.slots[chosen])
         current = self._pool.examples(np.full(len(chosen), self._block_slots[self._round]))
         largest = abs(examples - current).max(axis=1)
-        found: np.ndarray = largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
-        return found
+        return largest if isinstance(largest, np.ndarray) else largest.toarray().ravel()
 
     def begin_block(self) -> None:
         super().begin_block()

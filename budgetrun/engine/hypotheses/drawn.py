@@ -99,10 +99,8 @@ class Drawn(Hypothesis):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros(X.shape[0])
         slots, weights = self._own()
-        if len(slots):
-            assert self._pool.kind is not None
-            values = self._pool.kind.taken(slots).between(self._kernels[self.chosen], X)
-            add_up(weights, np.arange(len(values)), values, scores)
+        values = self._pool.values(slots, X, self._kernels[self.chosen])
+        add_up(weights, np.arange(len(values)), values, scores)
         return scores
 
     def solving(self, size: int) -> float:
@@ -120,5 +118,4 @@ class Drawn(Hypothesis):
             np.concatenate([row[:n] for row, n in zip(of_each, self._sizes, strict=True)])
             for of_each in (self._slots, rows)
         )
-        ordered: np.ndarray = values[np.argsort(self._pool.rounds[slots])]
-        return ordered
+        return values[np.argsort(self._pool.rounds[slots])]

@@ -123,10 +123,7 @@ class Embedded(Hypothesis):
         return self._set_score(t, self.current, self.rounding)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
-        scores: np.ndarray = np.clip(self.coef @ self._pool.values(self.slots, X), -self.C, self.C)
-        return scores
+        return np.clip(self.coef @ self._pool.values(self.slots, X), -self.C, self.C)
 
     def solving(self, size: int) -> float:
         return 4.0 * size**2
@@ -149,8 +146,7 @@ class Embedded(Hypothesis):
         """Return k(x_i, x_t) between examples in the pool and those of the tile's rounds, shape (n, rounds)."""
         rounds = slice(self.tile_start, self.tile_end)
         if self._pool.dtype == np.float64:
-            values: np.ndarray = self._tiles[self._tile][slots, : rounds.stop - rounds.start]
-            return values
+            return self._tiles[self._tile][slots, : rounds.stop - rounds.start]
         return self._pool.between(slots, self._block_slots[rounds])
 
 
@@ -158,13 +154,12 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the solutions of a lower triangular system for the columns of ``right``, (n, m): shape (m, n)."""
     if not len(right):
         return np.zeros(right.T.shape)
-    found: np.ndarray = solve_triangular(factor, right, lower=True, check_finite=False)
-    return np.ascontiguousarray(found.T)
+    return np.ascontiguousarray(solve_triangular(factor, right, lower=True, check_finite=False).T)
 
 
 def one_larger(matrix: np.ndarray, last: float, row: np.ndarray | float = 0.0) -> np.ndarray:
     """Return a matrix with one more column, of zeros, and one more ``row``, which ends with ``last``."""
     n = len(matrix)
-    larger: np.ndarray = np.zeros((n + 1, n + 1), order="F")
+    larger = np.zeros((n + 1, n + 1), order="F")
     larger[:n, :n], larger[n, :n], larger[n, n] = matrix, row, last
     return larger

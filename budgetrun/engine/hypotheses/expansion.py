@@ -215,8 +215,6 @@ class Expansion(Summed):
         self._free_places = np.resize(self._free_places, room)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
         # An example that was added in round r (from 0) and kept its weight is part of the hypotheses of all later
         # rounds.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0

@@ -42,8 +42,7 @@ class OfFeatures(Hypothesis):
         acted = self._steps.nonzero()[0]
         if self._features is None or not len(acted):
             return self._w
-        change: np.ndarray = self._steps[acted] @ self._features.Z[self._start + acted]
-        return self._w + change
+        return self._w + self._steps[acted] @ self._features.Z[self._start + acted]
 
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the current round."""
@@ -121,8 +120,7 @@ class ExplicitFeatures(WithoutSupport, OfFeatures):
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         Z = self._map.of(X)
-        scores: np.ndarray = Z @ self.w if len(self.w) else np.zeros(len(Z))
-        return scores
+        return Z @ self.w if len(self.w) else np.zeros(len(Z))
 
 
 def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> RandomFeatures:

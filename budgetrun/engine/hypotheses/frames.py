@@ -139,8 +139,7 @@ class Framed(Spanned):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros((*self.w.shape[:-1], X.shape[0]))
-        scores: np.ndarray = self.coef @ self._pool.values(self.slots, X)
-        return scores
+        return self.coef @ self._pool.values(self.slots, X)
 
     def _terms(self, t: int) -> np.ndarray:
         """Return the terms of f(x_t) for round ``t`` of the block, shape (size,) or (n_classes, size)."""
@@ -274,5 +273,4 @@ class Curved(Framed):
         if self.size > n:
             at_start = np.concatenate([at_start, self.z[n:] / self._mu])
         changes = self._changes[: self._n_changes, : self.size]
-        direction: np.ndarray = at_start - (changes @ self.z) @ changes
-        return direction
+        return at_start - (changes @ self.z) @ changes

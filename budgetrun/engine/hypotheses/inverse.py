@@ -122,8 +122,7 @@ class Inverse(Table):
         return self._refined(product(self.values, right), right)
 
     def _refined(self, found: np.ndarray, right: np.ndarray) -> np.ndarray:
-        refined: np.ndarray = found + product(self.values, right - product(self.matrix, found))
-        return refined
+        return found + product(self.values, right - product(self.matrix, found))
 
 
 def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:

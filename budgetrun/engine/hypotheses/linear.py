@@ -94,8 +94,7 @@ class Linear(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        scores: np.ndarray = sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
-        return scores
+        return sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return float(self.w.nbytes + self._squared.nbytes)

@@ -85,8 +85,7 @@ class Mixture(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.w.shape[2]:
             return np.zeros(X.shape[0])
-        scores: np.ndarray = np.einsum("tjd,jd->t", self._map.of(X), (self.shares[..., None] * self.w).sum(axis=0))
-        return scores
+        return np.einsum("tjd,jd->t", self._map.of(X), (self.shares[..., None] * self.w).sum(axis=0))
 
     def memory(self, size: int, block: int) -> float:
         # The features of the block, three times while they are computed.

@@ -74,13 +74,12 @@ class MulticlassExpansion(Summed):
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros((self.n_classes, X.shape[0]))
-        if self.size:
-            # An example that was added in round r (from 0) and kept its weight is part of all later hypotheses.
-            share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-            weights, values = share * self._weights[self._head : self._tail], self._pool.values(self.slots, X)
-            for c in range(self.n_classes):
-                mine, signed = self._of_class(c, weights, self.slots)
-                add_up(signed, np.flatnonzero(mine), values, scores[c])
+        # An example that was added in round r (from 0) and kept its weight is part of all later hypotheses.
+        share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
+        weights, values = share * self._weights[self._head : self._tail], self._pool.values(self.slots, X)
+        for c in range(self.n_classes):
+            mine, signed = self._of_class(c, weights, self.slots)
+            add_up(signed, np.flatnonzero(mine), values, scores[c])
         return scores
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:

@@ -152,8 +152,6 @@ class MulticlassProjected(Spanned):
             part.function.end_block()
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros((self.n_classes, X.shape[0]))
         weights = self._weights(self._pool.seen if averaged else None)
         return self._label_kernel.T @ weights @ self._pool.values(self.slots, X)
 

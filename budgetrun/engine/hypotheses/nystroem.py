@@ -5,7 +5,6 @@ import numpy as np
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import OfFeatures
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.features import BlockFeatures
 
@@ -59,9 +58,6 @@ class Nystroem(OfFeatures, Expansion):
 
     def score_at(self, t: int) -> float:
         return self._score_at(t) if self._map is None else self._settled(t)
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return Expansion.score(self, X)
 
     def _find_features(self) -> None:
         """Compute the features of the current block."""

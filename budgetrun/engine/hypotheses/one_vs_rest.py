@@ -126,8 +126,7 @@ class OneVsRestHypothesis(Hypothesis):
         return np.stack([part.score(X, averaged) for part in self.of_classes])
 
     def features_in_use(self) -> np.ndarray:
-        used: np.ndarray = np.any([part.features_in_use() for part in self.of_classes], axis=0)
-        return used
+        return np.any([part.features_in_use() for part in self.of_classes], axis=0)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         for part in self.of_classes:

@@ -93,8 +93,7 @@ class Hinted(Hypothesis):
         """Return the terms of hint_weight * hint for round ``t`` of the block."""
         first, last = self._span_of_hint(t)
         values = self._pool.block[self._last_slots[first:last], t]
-        terms: np.ndarray = self._hint_weight / max(1, last - first) * self._last_labels[first:last] * values
-        return terms
+        return self._hint_weight / max(1, last - first) * self._last_labels[first:last] * values
 
     def _hints_of(self, y: np.ndarray) -> np.ndarray:
         """Return the hint's value on every example of the block, whose labels are ``y``."""

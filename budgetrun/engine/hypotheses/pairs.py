@@ -79,8 +79,7 @@ class Remembering(Expansion):
         """Count, for each support example, the errors of f without it on what is kept, shape (size,); 0 means -1."""
         parts = self.coef[:, None] * self._pool.between(self.slots, self._seen)
         limits = self.rounding * np.sqrt(self._squares[self._seen] * self.squares.max())
-        errors: np.ndarray = ((parts.sum(axis=0) - parts > limits) != (self._labels > 0)).sum(axis=1)
-        return errors
+        return ((parts.sum(axis=0) - parts > limits) != (self._labels > 0)).sum(axis=1)
 
     @property
     def held(self) -> np.ndarray:

@@ -170,8 +170,7 @@ class Points(Hypothesis):
         self._columns, self._values = self._columns[:, :0].copy(), self._values[:, :0].copy()
 
     def features_in_use(self) -> np.ndarray:
-        used: np.ndarray = (self._points[:, self.slots] != 0).any(axis=1)
-        return used
+        return (self._points[:, self.slots] != 0).any(axis=1)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self.embed(list(features), n_features)

@@ -141,10 +141,7 @@ class Projected(Spanned):
         self._f.end_block()
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
-        scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._pool.values(self.slots, X)
-        return scores
+        return self._coef(self._pool.seen if averaged else None) @ self._pool.values(self.slots, X)
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""

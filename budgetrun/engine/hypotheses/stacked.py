@@ -213,8 +213,7 @@ class Stacked(Linear):
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         """Return f for members' scores and inputs, as `_take` has them."""
         rows = sp.csr_array(self._terms(played, Z), shape=(Z.shape[0], len(self.w)))
-        combined: np.ndarray = self.centre + self.unit * (rows @ self.w) - self.threshold
-        return combined
+        return self.centre + self.unit * (rows @ self.w) - self.threshold
 
     @property
     def _copies(self) -> int:
@@ -352,8 +351,7 @@ class StackedClasses(Stacked):
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         weights = (self.w + SHARE * self.u)[:, 1 + np.flatnonzero(self._live)]
         rows = sp.csr_array(with_ones(self.share * Z), shape=(Z.shape[0], self.v.shape[1]))
-        combined: np.ndarray = np.einsum("ck,kct->ct", weights, played) + (rows @ self.v.T).T
-        return combined - self.threshold[:, None]
+        return np.einsum("ck,kct->ct", weights, played) + (rows @ self.v.T).T - self.threshold[:, None]
 
     def _widen(self, n: int) -> None:
         n_weights = 1 + len(self.parts)

@@ -230,13 +230,6 @@ def count_errors(scores, factor, row, positive, limits):
     return errors
 
 
-def mass(weights, squares):
-    result = 0.0
-    for i in range(len(weights)):
-        result += abs(weights[i]) * np.sqrt(squares[i])
-    return result
-
-
 def copy(values, to):
     for i in range(len(values)):
         to[i] = values[i]
