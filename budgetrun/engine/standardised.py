@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import Rows, compiling
-from budgetrun.kernels.kinds import Matrix, floats
+from budgetrun.kernels.kinds import Matrix, enlarged, floats
 
 # The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
@@ -78,10 +78,7 @@ class Standardised:
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says."""
         for name in ("stored", "mean", "squares", "one"):
-            old = getattr(self, name)
-            new = np.zeros(n_features, dtype=old.dtype)
-            new[: len(features)] = old[features]
-            setattr(self, name, new)
+            setattr(self, name, enlarged(getattr(self, name)[features], n_features))
 
 
 def _scale(

@@ -90,7 +90,7 @@ class Kind(ABC):
 
     def resize(self, capacity: int) -> None:
         """Make room for examples in slots below ``capacity``."""
-        self.scaled = _resized(self.scaled, 2, capacity)
+        self.scaled = enlarged(self.scaled, 2, capacity)
 
     @abstractmethod
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
@@ -158,7 +158,7 @@ class _ByRow(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
+        self.stored = enlarged(self.stored, capacity, self.stored.shape[1])
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self.stored[slots]
@@ -306,7 +306,7 @@ class Floats(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored, self.n_features, capacity)
+        self.stored = enlarged(self.stored, self.n_features, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         used = out.shape[1]
@@ -502,10 +502,10 @@ def _common(known: float | None, more: np.ndarray) -> float | None:
     return value if known in (None, value) and (more == value).all() else float("nan")
 
 
-def _resized(array: np.ndarray, *shape: int) -> np.ndarray:
+def enlarged(array: np.ndarray, *shape: int) -> np.ndarray:
     """Return a larger array that begins with the old one in each dimension; what is new is 0."""
     new = np.zeros(shape, dtype=array.dtype)
-    new[: array.shape[0], : array.shape[1]] = array
+    new[tuple(map(slice, array.shape))] = array
     return new
 
 

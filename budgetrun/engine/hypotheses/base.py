@@ -13,6 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
+from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.sums import copy, inner, taken
 
 # The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
@@ -278,16 +279,22 @@ class Hypothesis(Compilable, ABC):
         return taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
 
 
-class Table(Compilable, ABC):
-    """Base of the tables that a rule keeps as an attribute, so that their memory is known before they are filled."""
+class Table(Compilable):
+    """Base of the tables that a rule keeps as an attribute, so that their memory is known before they are filled.
 
-    @abstractmethod
+    They hold a number per support example, and per pair these bytes: all, and without copies or spare room.
+    """
+
+    table_bytes: ClassVar[float]
+    kept_table_bytes: ClassVar[float]
+
     def bytes_needed(self, size: int) -> float:
         """Return the bytes for ``size`` support examples."""
+        return self.table_bytes * size**2
 
-    @abstractmethod
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        """Return the bytes for ``size`` support examples between blocks, without copies or spare room."""
+        """Return the bytes for ``size`` support examples between blocks."""
+        return 8.0 * size + self.kept_table_bytes * size**2
 
 
 def bytes_kept(learner: Any, f: Hypothesis, size: int, row: float, n_features: int) -> float:
@@ -480,9 +487,6 @@ class Summed(Hypothesis):
         """Make room for the examples that a block may add; compiled code cannot."""
         n, first = self.size, self._head
         for name in (*self._columns, "_then_slots", "_then_weights"):
-            old = getattr(self, name)
-            new = np.zeros(2 * self._most, dtype=old.dtype)
-            kept = old[first : first + n] if name in self._columns else old[: len(new)]
-            new[: len(kept)] = kept
-            setattr(self, name, new)
+            old, room = getattr(self, name), 2 * self._most
+            setattr(self, name, enlarged(old[first : first + n] if name in self._columns else old[:room], room))
         self._head, self._tail = 0, n

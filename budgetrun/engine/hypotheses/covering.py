@@ -27,7 +27,6 @@ class Distances:
     def of_block(self, pool: Pool) -> np.ndarray:
         """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
         if self._block is None or self._block[0] != pool.seen:
-            assert pool.kind is not None
             n_tiles, _, width = pool.tiles.shape
             tiles = np.empty((n_tiles, pool.used, width))
             pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)

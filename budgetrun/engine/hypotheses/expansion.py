@@ -13,6 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
+from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.sums import add_multiple, add_up, copy, inner, put, taken
 
 _NONE, _OLDEST, _ALL = range(3)
@@ -304,13 +305,12 @@ class Expansion(Summed):
         old, most = len(self._pairs), min(self._most, self._capacity)
         if self._track == _ALL and most > old:
             room = min(max(most, old * 3 // 2), self._capacity)
-            pairs, free = np.zeros((room, room)), np.zeros(room, dtype=np.intp)
-            pairs[:old, :old] = self._pairs
+            free = np.zeros(room, dtype=np.intp)
             # The last one is the next to be taken: the first place.
             n_new = room - old
             free[:n_new] = np.arange(room - 1, old - 1, -1)
             free[n_new : n_new + self._n_free] = self._free_places[: self._n_free]
-            self._pairs, self._free_places = pairs, free
+            self._pairs, self._free_places = enlarged(self._pairs, room, room), free
             self._n_free += n_new
 
 

@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible
 
 
 class Framed(Spanned):
@@ -50,11 +50,10 @@ class Framed(Spanned):
         self.z = np.zeros(0)
         self._rows = TriangularRows()
         # The coordinates of the examples of the last rounds before the block, and of those of the block, by rows, with
-        # room for those that the block can add; how many rounds before it; their slots; and the residuals of the block.
+        # room for those that the block can add; how many rounds before it; and their slots.
         self._room = np.zeros((0, 0))
         self._n_kept = 0
         self._row_slots = np.empty(0, dtype=np.intp)
-        self._residuals = np.empty(0)
 
     @property
     def _coordinates(self) -> np.ndarray:
@@ -144,9 +143,6 @@ class Framed(Spanned):
     def _terms(self, t: int) -> np.ndarray:
         """Return the terms of f(x_t) for round ``t`` of the block, shape (size,) or (n_classes, size)."""
         return self.w * self._coordinates[self._n_kept + t]
-
-    def _settle(self, t: int) -> None:
-        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
 
 
 class MulticlassFramed(Framed):

@@ -145,7 +145,7 @@ class MulticlassProjected(Spanned):
             else:
                 z = part.function.coordinates.reshape(-1, b, q)
                 part.gaps = squares[:, None, None] * part.kernel - np.einsum("nbc,nbe->bce", z, z)
-            self._settle(part, 0)
+            self._settle_part(part, 0)
 
     def end_block(self) -> None:
         for part in self.parts:
@@ -180,7 +180,7 @@ class MulticlassProjected(Spanned):
         row = part.function.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
         part.function.step(t * q + i, weight, self.now)
         part.gaps[t:] -= row[:, :, None] * row[:, None, :]
-        self._settle(part, t)
+        self._settle_part(part, t)
         part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)
 
     def _move(self, part: Part, weight: float, now: np.ndarray, values: np.ndarray) -> None:
@@ -188,7 +188,7 @@ class MulticlassProjected(Spanned):
         self._moved[part.labels] += weight * now
         self.scores[part.labels, self._round + 1 :] += weight * values.reshape(-1, part.q).T
 
-    def _settle(self, part: Part, t: int) -> None:
+    def _settle_part(self, part: Part, t: int) -> None:
         """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
         i = np.arange(part.q)
         left = part.gaps[t:, i, i]

@@ -22,16 +22,12 @@ class Pairs(Table):
         k(x_i, x_j), by place.
     """
 
+    table_bytes = kept_table_bytes = 8.0
+
     def __init__(self, budget: int) -> None:
         self.places = np.arange(budget)
         self.values = np.zeros((budget, budget))
         self.size = 0
-
-    def bytes_needed(self, size: int) -> float:
-        return 8.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return 8.0 * size * (size + 1)
 
     def add(self, row: np.ndarray, square: float) -> int:
         """Add an example, with k(x, x) = ``square``, as the youngest, and return its place.

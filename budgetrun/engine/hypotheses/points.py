@@ -12,7 +12,7 @@ from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.kinds import Encoded, Floats, dense
+from budgetrun.kernels.kinds import Encoded, Floats, dense, enlarged
 from budgetrun.kernels.sums import add_up, along, copy, drop_place, evaluated, inner, taken
 
 # The most numbers that points and a block may take: 1 GB.
@@ -73,8 +73,7 @@ class Points(Hypothesis):
 
     @property
     def coef(self) -> np.ndarray:
-        weights = self._weights[self.slots].T.copy()
-        return weights if self.scores.ndim == 2 else weights[0]
+        return self.weights if self.scores.ndim == 2 else self.weights[0]
 
     @property
     def squares(self) -> np.ndarray:
@@ -182,14 +181,13 @@ class Points(Hypothesis):
         """
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
         points = self._points[np.asarray(columns, dtype=np.intp)][:, slots]
-        old = self._weights, self._of_rounds, self._norms
         self._store = Floats(width)
         self._store.resize(capacity)
         self._points = self._store.stored
         self._points[: len(points), :n] = points
-        self._weights, self._of_rounds, self._norms = (np.zeros((capacity, *a.shape[1:]), a.dtype) for a in old)
-        for new, known in zip((self._weights, self._of_rounds, self._norms), old, strict=True):
-            new[:n] = known[slots]
+        self._weights = enlarged(self._weights[slots], capacity, self.n_classes)
+        self._of_rounds = enlarged(self._of_rounds[slots], capacity)
+        self._norms = enlarged(self._norms[slots], capacity)
         self._places = np.arange(capacity)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:

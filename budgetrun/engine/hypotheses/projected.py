@@ -22,6 +22,7 @@ class Spanned(Hypothesis):
     def __init__(self, pool: Pool, *shape: int) -> None:
         super().__init__(pool, *shape)
         self._slots = np.empty(0, dtype=np.intp)
+        self._residuals = np.empty(0)
 
     @property
     def slots(self) -> np.ndarray:
@@ -29,6 +30,10 @@ class Spanned(Hypothesis):
 
     def solving(self, size: int) -> float:
         return float(size) ** 2
+
+    def _settle(self, t: int) -> None:
+        """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
+        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
 
 
 class Projected(Spanned):
@@ -60,7 +65,6 @@ class Projected(Spanned):
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self._f = SpannedFunction()
-        self._residuals = np.empty(0)
         self._norm_sq = 0.0
         # True for the support examples beside the span; row 0: their weights; row 1: these weights' changes, as in
         # `SpannedFunction`.
@@ -181,7 +185,3 @@ class Projected(Spanned):
         self._norm_sq += weight * (2 * self.current + weight * square)
         self._moved += weight * square
         self.scores[self._round + 1 :] += weight * values
-
-    def _settle(self, t: int) -> None:
-        """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
-        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))

@@ -30,8 +30,6 @@ from budgetrun.kernels.compiling.loops import OPTIONS
 from budgetrun.kernels.compiling.objects import Kind, Shape
 
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
-# numba takes long to find the types of numbers.
-_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64}
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
 _OTHERS = {"str": types.unicode_type, "none": types.none, "generator": numba.typeof(np.random.default_rng(0))}
