@@ -65,11 +65,8 @@ class Needed(NamedTuple):
 class Kind(ABC):
     """Storage for examples of one kind, by slot.
 
-    Parameters:
-    n_features : int, >= 0
-
     Attributes:
-    name : str
+    n_features : int, >= 0
     scaled : ndarray of float64, shape (2, capacity)
         The squares of the stored examples, and their factors.
     """

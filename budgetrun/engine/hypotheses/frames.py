@@ -18,10 +18,7 @@ class Framed(Spanned):
 
     P is the projection on the span. The frame is that of the Cholesky factor of the kernel matrix: a new support
     example adds a coordinate, and leaves the others as they are. The verbs are `add`, `project` and `scale`.
-
-    Parameters:
-    shape : int
-        The number of classes, for one function per class.
+    ``shape`` is the number of classes, for one function per class.
 
     Attributes:
     w : ndarray of float64, shape (size,) or (n_classes, size)

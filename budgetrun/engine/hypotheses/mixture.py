@@ -17,7 +17,6 @@ class Mixture(WithoutSupport):
     The verbs are `descend`, `begin_copy` and assigning ``shares``. The support set is empty.
 
     Parameters:
-    features : SeveralWidths
     unit : float, > 0
         The scale of scores: the learner's step. Scores and parts of at most `rounding` times this count as 0.
 
