@@ -107,12 +107,6 @@ def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int,
     return sum_of_rows(terms) if len(terms) else np.zeros(end - start)
 
 
-@compiled_as("evaluated")
-def evaluated(kernel: Any, s: np.ndarray) -> np.ndarray:
-    """Return the kernel's values for an array of ||a - b||^2 or <a, b>."""
-    return kernel.formula(s, *kernel.numbers)
-
-
 def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, column: int) -> Any:
     """Return the sums of ``weights[i] * k_i`` and of their absolute values, for the kernel's values k_i >= 0.
 
@@ -120,5 +114,5 @@ def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np
     """
     if compiled := compiling.loop("evaluated_sums", kernel, weights, slots, tile, column):
         return compiled()
-    values = evaluated(kernel, tile[slots, column])
+    values = kernel.formula(tile[slots, column], *kernel.numbers)
     return float(inner(weights, values)), float(inner(np.abs(weights), values))

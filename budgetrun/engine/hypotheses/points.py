@@ -13,7 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.kinds import Encoded, Floats, dense, enlarged
-from budgetrun.kernels.sums import add_up, along, copy, drop_place, evaluated, inner, taken
+from budgetrun.kernels.sums import add_up, along, copy, drop_place, inner, taken
 
 # The most numbers that points and a block may take: 1 GB.
 _MOST_NUMBERS = 2**27
@@ -102,9 +102,6 @@ class Points(Hypothesis):
         """f(x_t) for the example of the current round: a float, or shape (n_classes,)."""
         scores = np.array([inner(self.weights_of(c), self.kernel_row()) for c in range(self.n_classes)])
         return scores if self.scores.ndim == 2 else scores[0]
-
-    def kernel_row(self) -> np.ndarray:
-        return self._row_at(self._round)
 
     def append(self) -> None:
         """Add the example of the current round as the last point, with weight 0."""
@@ -200,7 +197,7 @@ class Points(Hypothesis):
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
-        score, least = sum_and_limit(self.weights_of(0), self._row_at(t))
+        score, least = sum_and_limit(self.weights_of(0), self._values_at(t))
         return self._set_score(t, score, least)
 
     def memory(self, size: int, block: int) -> float:
@@ -213,7 +210,7 @@ class Points(Hypothesis):
     def _begin_round(self) -> None:
         """Verbs change no score: each is summed when it is read."""
 
-    def _row_at(self, t: int) -> np.ndarray:
+    def _values_at(self, t: int) -> np.ndarray:
         return taken(self._values[0, :, t - self.tile_start], self.slots)
 
     @interpreted
@@ -227,7 +224,8 @@ class Points(Hypothesis):
         """Compute the kernel values of a new point with the current round and the rest of the tile."""
         t = self._round
         s = along(self._points, place, self._columns, t, self.tile_end, self._kernel.of_distance)
-        copy(evaluated(self._kernel, s), self._values[0, place, t - self.tile_start :])
+        formula, numbers = self._kernel.formula, self._kernel.numbers
+        copy(formula(s, *numbers), self._values[0, place, t - self.tile_start :])
 
 
 class MulticlassPoints(Points):
@@ -238,7 +236,7 @@ class MulticlassPoints(Points):
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         """Do what `MulticlassExpansion.lead_at` does."""
-        values, limits = self._row_at(t), np.zeros(self.n_classes)
+        values, limits = self._values_at(t), np.zeros(self.n_classes)
         for c in range(self.n_classes):
             self.scores[c, t], limits[c] = sum_and_limit(self.weights_of(c), values)
         return rival_among(self.scores[:, t], y, handicaps, limits)

@@ -273,16 +273,10 @@ def along(points, i, columns, start, end, of_distance):
     return total
 
 
-def evaluated(kernel, s):
-    out, formula, numbers = np.empty(len(s)), kernel.formula, kernel.numbers
-    for i in range(len(s)):
-        out[i] = formula(s[i], *numbers)
-    return out
-
-
 def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
     """Compile `sums.evaluated_sums`."""
-    values, total, absolute = evaluated(kernel, taken(tile[:, column], slots)), 0.0, 0.0
+    formula, total, absolute = kernel.formula, 0.0, 0.0
+    values = formula(taken(tile[:, column], slots), *kernel.numbers)
     for i in range(len(values)):
         total += weights[i] * values[i]
         absolute += abs(weights[i]) * values[i]
