@@ -55,7 +55,6 @@ class SpannedFunction:
         return squares, self._beta[0] @ self.coordinates
 
     def end_block(self) -> None:
-        """End the block."""
         self._beta = self._coordinates()
         self._forget()
 

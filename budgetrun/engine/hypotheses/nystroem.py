@@ -60,7 +60,6 @@ class Nystroem(OfFeatures, Expansion):
         return self._score_at(t) if self._map is None else self._settled(t)
 
     def _find_features(self) -> None:
-        """Compute the features of the current block."""
         self._features = BlockFeatures(self._pool.block[self.slots].T.astype(np.float64, copy=False) @ self._map)
 
 

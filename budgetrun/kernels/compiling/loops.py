@@ -1,7 +1,7 @@
-"""The compiled loops that fill blocks of kernel values.
+"""The compiled loops that fill blocks of kernel values, and those in the place of `sums`.
 
 Blocks have the shape (tiles, slots, rounds): rounds are contiguous, so that loops over them become vector instructions.
-`rows` has the same computations in numpy; both give the same bits.
+`kinds` has the same computations in numpy; both give the same bits.
 """
 
 from typing import Any
@@ -169,7 +169,6 @@ def _of_round(values, k):
 
 
 def add_up(weights, slots, tile, out):
-    """Compile `sums.add_up`."""
     if len(out) == 1:
         total = out[0]
         for i in range(len(slots)):
@@ -240,7 +239,6 @@ def product(values, vector):
 
 
 def add_outer(matrix, factor, vector):
-    """Compile `sums.add_outer`."""
     scaled = factor * vector
     for i in range(len(vector)):
         row, number = matrix[i], vector[i]
@@ -274,7 +272,6 @@ def along(points, i, columns, start, end, of_distance):
 
 
 def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
-    """Compile `sums.evaluated_sums`."""
     formula, total, absolute = kernel.formula, 0.0, 0.0
     values = formula(taken(tile[:, column], slots), *kernel.numbers)
     for i in range(len(values)):
