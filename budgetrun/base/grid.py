@@ -61,9 +61,6 @@ class Grid:
             yield [_cell(cell).text for cell in row]
 
 
-# Text.
-
-
 def text(grid: Grid, width: float = math.inf, narrowest: int = 0) -> str:
     """Return lines with aligned columns; those that do not fit into ``width`` follow below, after the first again.
 
@@ -87,9 +84,6 @@ def text(grid: Grid, width: float = math.inf, narrowest: int = 0) -> str:
             shown = (line[i].ljust(widths[i]) if i in grid.words else line[i].rjust(widths[i]) for i in chunk)
             found.append("  ".join(shown).rstrip())
     return "\n".join(found)
-
-
-# Markdown.
 
 
 def markdown(grid: Grid, level: str = "##") -> str:
@@ -116,9 +110,6 @@ def markdown_text(shown: str) -> str:
     return re.sub(r"([\\`*_\[\]|#~$])", r"\\\1", shown)
 
 
-# CSV.
-
-
 def csv(rows: Iterable[Iterable[Any]]) -> str:
     """Return rows as CSV: eight digits after the point at most, nothing for None and NaN, no cell that is executed."""
     found = io.StringIO()
@@ -143,11 +134,8 @@ def _csv_cell(value: Any) -> Any:
     return cell(shown) if isinstance(shown, str) else shown
 
 
-# LaTeX, with \usepackage{booktabs,graphicx}.
-
-
 def latex(grids: Sequence[Grid], caption: str, label: str) -> str:
-    """Return tables with the same columns as one floating table."""
+    """Return tables with the same columns as one floating table, for \\usepackage{booktabs,graphicx}."""
     head, words = (next(grids[0].lines()), grids[0].words) if grids else ([""], (0,))
     body: list[str] = []
     for grid in grids:
@@ -198,9 +186,6 @@ def _formula(shown: str, other: str = "{}") -> str:
     """Return text that may start with a budget such as ``B = p/2``, which is a formula; ``other`` frames other text."""
     budget = re.match(r"B = [\d.e+]*(?: ?p)?(?:/\d+)?(?=$|,| \()", shown)
     return f"${budget[0]}${latex_text(shown[budget.end() :])}" if budget else other.format(latex_text(shown))
-
-
-# HTML.
 
 
 def html(grid: Grid, label: str = "", style: str = "sorted") -> Markup:

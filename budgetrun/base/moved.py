@@ -67,8 +67,6 @@ def register() -> None:
             sys.modules.setdefault(name, _Moved(name))
 
 
-# -- names of estimators -----------------------------------------------------------------------------------------------
-
 # Acronyms are in capitals; in 0.2.0 these were not.
 _OLD_NAMES: tuple[str, ...] = ("Alma", "AomdOgs", "AomdOgsRegressor", "Avm", "Bpa", "Bsgd", "Cks2003", "ConKons")
 _OLD_NAMES += ("Norma", "NormaRegressor", "ProjectedAlma", "ProsNKons")

@@ -52,18 +52,8 @@ STARTING = {"eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.9
 # -- formulas and conditions -------------------------------------------------------------------------------------------
 
 
-def _rounded(value: float) -> float:
-    return float(math.floor(value + 0.5))
-
-
-_FUNCTIONS: dict[str, Any] = {
-    "sqrt": math.sqrt,
-    "log": math.log,
-    "exp": math.exp,
-    "min": min,
-    "max": max,
-    "round": _rounded,
-}
+_FUNCTIONS: dict[str, Any] = {"sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max}
+_FUNCTIONS["round"] = lambda value: float(math.floor(value + 0.5))
 _OF_SEVERAL = ("min", "max")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.USub, ast.UAdd)
 _COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)

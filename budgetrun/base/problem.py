@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     # Configs are read without it.
     import numpy as np
 
-# -- tolerances --------------------------------------------------------------------------------------------------------
-
 # A score that is at most this fraction of a bound on its terms may be mere rounding. It is summed again, and is 0
 # if it is at most the second fraction of the sum of its absolute terms, which may be far below that bound.
 UNSURE = 1e-13
@@ -23,8 +21,6 @@ CANCELLED = 1e-9
 SCORES_TIE = 1e-12
 # The weights of two classes tie if they differ by at most this (selection on the stream).
 VOTES_TIE = 1e-9
-
-# -- measures ----------------------------------------------------------------------------------------------------------
 
 # The last rounds of a sliding window, also the rounds of a window of the AUC; and how much less a round counts than the
 # next in a fading error.
@@ -36,6 +32,7 @@ PREFIX_LOG_LOSS = "prefix_log_loss"
 # The metric that is no error: the bytes that a learner keeps after the last round.
 KEPT_BYTES = "kept_bytes"
 SQUARED_ERROR = "squared_error"
+_METRICS = (*METRICS_IN_CURVES, "f1", "kappa", "brier", "log_loss", PREFIX_LOG_LOSS, KEPT_BYTES)
 
 
 class Problem(ABC):
@@ -75,15 +72,7 @@ class Problem(ABC):
     of_signs: ClassVar[bool] = False
     dtype: ClassVar[str] = "intp"
     ties: ClassVar[tuple[str, ...]] = ("mistake",)
-    metrics: ClassVar[tuple[str, ...]] = (
-        *METRICS_IN_CURVES,
-        "f1",
-        "kappa",
-        "brier",
-        "log_loss",
-        PREFIX_LOG_LOSS,
-        KEPT_BYTES,
-    )
+    metrics: ClassVar[tuple[str, ...]] = _METRICS
     columns: ClassVar[tuple[str, ...]] = ("confusion",)
     constant: ClassVar[str] = "the largest class"
     error: ClassVar[str] = "online_error"
@@ -109,8 +98,7 @@ class Problem(ABC):
 
     def codes(self, labels: np.ndarray) -> np.ndarray:
         """Return labels as codes."""
-        codes: np.ndarray = labels.astype(self.dtype, copy=False)
-        return codes
+        return labels.astype(self.dtype, copy=False)
 
     @abstractmethod
     def predict(self, scores: Any) -> Any:
@@ -152,8 +140,7 @@ class _Binary(Problem):
         return 2 * codes - 1
 
     def codes(self, labels: np.ndarray) -> np.ndarray:
-        codes: np.ndarray = (labels > 0).astype("intp")
-        return codes
+        return (labels > 0).astype("intp")
 
     def predict(self, scores: Any) -> Any:
         # The product is an integer of whichever type the scores have: one number, or an array.

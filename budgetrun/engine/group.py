@@ -88,12 +88,7 @@ class Member:
 class Player:
     """A hypothesis and its players: one learner, or those of a task that have behaved identically so far.
 
-    Attributes
-    ----------
-    f : Hypothesis
-    members : list of Member
-        The largest budget first. When a budget is full, that learner continues on a copy of its own.
-    shared : bool
+    The largest budget comes first. When a budget is full, that learner continues on a copy of its own.
     """
 
     f: Any
@@ -229,22 +224,10 @@ class Group:
         """Run the learner over one round in compiled code, with the result of `feed` at a fraction of its cost.
 
         This is possible for a single learner with a plain kernel expansion, but not for several classes, after some
-        rounds by `feed`.
+        rounds by `feed`. ``x`` has the shape (d,); the label is -1 or +1, or a number for regression.
 
-        Parameters
-        ----------
-        x : ndarray, shape (d,), of numbers
-        label : int, -1 or +1, or a number for regression
-
-        Returns
-        -------
-        float or None
-            f(x) before the round; None if that is not possible, or not for this example: then nothing has changed.
-
-        Raises
-        ------
-        OutOfRangeError
-            The learner's numbers are out of range.
+        Returns f(x) before the round; None if that is not possible, or not for this example: then nothing has changed.
+        Raises OutOfRangeError: the learner's numbers are out of range.
         """
         single = self._open(x)
         if single is None:
@@ -271,8 +254,7 @@ class Group:
 
     def features_in_use(self) -> np.ndarray:
         """Return which features predictions depend on, shape (d,) of bool."""
-        used: np.ndarray = np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
-        return used
+        return np.any([member.hypothesis.features_in_use() for member in self.members], axis=0)
 
     def kept_bytes(self, i: int) -> float:
         """Return the bytes that learner ``i`` needs to go on, as `bytes_kept` counts them, with the present examples.
@@ -376,7 +358,6 @@ class Group:
 
     def _branch(self, player: Player, y: np.ndarray, t: int, out: np.ndarray) -> None:
         """Let the members whose budget is full before they act on round ``t`` continue on their own."""
-
         while player.members and player.members[-1].learner.budget == player.f.size:
             own = Player(None, [player.members.pop()])
             self._players.append(own)

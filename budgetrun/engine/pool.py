@@ -14,14 +14,9 @@ from budgetrun.kernels.kinds import Kind, Needed, held
 class Pool:
     """Slots for examples. A block's examples are all stored; after the block, those that no learner holds are released.
 
-    Parameters
-    ----------
-    kernel : Kernel
+    Attributes:
     dtype : numpy dtype
         float64 or float32: the type of kernel values in `tiles`.
-
-    Attributes
-    ----------
     used : int
         All slots from this number on are free.
     tiles : ndarray, shape (tiles, used, rounds)
@@ -55,7 +50,7 @@ class Pool:
         self.squares = self.lengths = np.empty(0)
         self.tiles = np.empty((1, 0, 0), dtype=self.dtype)
         self.block_slots = np.empty(0, dtype=np.intp)
-        self.kind: Kind | None = None
+        self.kind: Kind = None  # type: ignore[assignment]  # until the first block
         self.shared: dict[Any, Any] = {}
         self.of_block: dict[Any, Any] = {}
         # k(x, x), if it is the same for all examples.
@@ -67,7 +62,6 @@ class Pool:
     @property
     def n_features(self) -> int:
         """The number of features of examples, after the first block."""
-        assert self.kind is not None
         return self.kind.n_features
 
     @property
@@ -90,7 +84,6 @@ class Pool:
         with np.errstate(invalid="ignore"):
             # Some squares are negative if the kernel is not positive definite.
             self.lengths = np.sqrt(self.squares[slots])
-        assert self.kind is not None
         shape = (max(1, b // TILE), self.used if values else 0, min(b, TILE))
         size = shape[0] * shape[1] * shape[2]
         if self._buffer.size < size:
@@ -119,14 +112,14 @@ class Pool:
             return np.empty((0, 0))
         return self.kind.taken(slots).values(self.kernel, self.kind.encoded(others))
 
-    def values(self, slots: np.ndarray, X: Rows) -> np.ndarray:
-        """Compute k(x_i, x) between the examples in ``slots`` and others, shape (len(slots), n)."""
-        assert self.kind is not None
-        return self.kind.taken(slots).between(self.kernel, X)
+    def values(self, slots: np.ndarray, X: Rows, kernel: Kernel | None = None) -> np.ndarray:
+        """Compute k(x_i, x), by this kernel or another, between examples in ``slots`` and others: (len(slots), n)."""
+        if not len(slots):
+            return np.zeros((0, X.shape[0]))
+        return self.kind.taken(slots).between(kernel or self.kernel, X)
 
     def examples(self, slots: np.ndarray) -> np.ndarray | sp.csr_array:
         """Return the examples in ``slots`` as floats, shape (len(slots), d)."""
-        assert self.kind is not None
         return self.kind.examples(slots)
 
     def rearrange(self, slots: np.ndarray, features: Sequence[int], n_features: int) -> None:
@@ -174,7 +167,6 @@ class Pool:
 
     def grow(self, capacity: int) -> None:
         """Make room for examples in slots below ``capacity``."""
-        assert self.kind is not None
         self.rounds, self.squares = np.resize(self.rounds, capacity), np.resize(self.squares, capacity)
         self.kind.resize(capacity)
         self.capacity = capacity

@@ -13,7 +13,8 @@ from budgetrun.engine.play import NOT_FINITE, Options, play, play_targets
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.compiling import Compilable, kept, kind_of, only_compiled, prepared
+from budgetrun.kernels.compiling import Compilable, kept, kind_of, prepared
+from budgetrun.kernels.compiling.objects import only_compiled
 from budgetrun.kernels.kinds import Bits, Floats, Formula, Integers, Kind
 
 fill_by_table, fill_floats, fill_integers = map(only_compiled, ("fill_by_table", "fill_floats", "fill_integers"))
@@ -24,17 +25,10 @@ class Single(Compilable):
     """Rounds of one example each, played by one learner with an expansion.
 
     While it is in use, the numbers of the pool, of the hypothesis and of the learner are those of the last
-    `write_back`, and nothing else may change them.
-
-    Parameters
-    ----------
-    examples : Examples
-        Those of the pool.
-    f : Expansion
-    learner : BinaryLearner or RegressionLearner
-    positive : bool
-        A score of 0 predicts +1.
+    `write_back`, and nothing else may change them. If it is ``positive``, a score of 0 predicts +1.
     """
+
+    played = staticmethod(play)
 
     def __init__(self, pool: Pool, examples: Examples, f: Expansion, learner: Any, positive: bool) -> None:
         pool.tiles = np.zeros((1, pool.capacity, 1), dtype=pool.dtype)
@@ -54,7 +48,7 @@ class Single(Compilable):
     def begin(self) -> bool:
         """Begin to keep the state in compiled code; return False if that is not ready."""
         whole, state, x = kind_of(self), kept(self), kind_of(np.zeros(0))
-        learn = (_learn_one, state, x, "<i8") if self.y.dtype.kind == "i" else (_learn_one_target, state, x, "<f8")
+        learn = _learn_one, state, x, self.y.dtype.str
         calls = (compiling.KEEP, whole), (compiling.WRITE_BACK, state), (_score_one, state, x), learn
         found = [compiling.ready(*call) for call in calls]
         if None in found:
@@ -84,13 +78,6 @@ class Single(Compilable):
         """Return the slot for the next example."""
         return self.free[self.n_free - 1] if self.n_free else self.used
 
-    def take_slot(self) -> None:
-        """Mark that slot as used."""
-        if self.n_free:
-            self.n_free -= 1
-        else:
-            self.used += 1
-
     def release(self, slot: int, acted: bool) -> None:
         """Free the slots that are no longer held, after a round with the example in ``slot``."""
         if not acted and self.seen % TILE:
@@ -106,56 +93,43 @@ class Single(Compilable):
         self.free[: self.n_free] = free
 
 
+class _SingleTargets(Single):
+    played = staticmethod(play_targets)
+
+
 def begin_single(pool: Pool, f: Expansion, learner: Any, positive: bool) -> Single | None:
     """Return the state for single rounds; None if that is not compiled yet, or not for such examples."""
     # One slot is always left for the next example.
     if pool.used + 1 >= pool.capacity > 0:
         pool.grow(pool.used + pool.used // 2 + 16)
     examples = examples_of(pool.kind, pool.kernel)
-    one = None if examples is None else Single(pool, examples, f, learner, positive)
-    return one if one is not None and one.begin() else None
+    if examples is None:
+        return None
+    one = (Single if problem_of(learner.task).of_classes else _SingleTargets)(pool, examples, f, learner, positive)
+    return one if one.begin() else None
 
 
-def _learn_one(kept: Any, x: np.ndarray, label: int) -> float:
-    one, updates = kept.inside, kept.inside.f.updates
-    slot = _begin(one, x, label)
-    if slot < 0:
-        return math.nan
-    play(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
-    return _end(one, slot, updates)
-
-
-def _learn_one_target(kept: Any, x: np.ndarray, target: float) -> float:
-    one, updates = kept.inside, kept.inside.f.updates
-    slot = _begin(one, x, target)
-    if slot < 0:
-        return math.nan
-    play_targets(one.f, one.learner, one.y, 0, Options(one.positive, -1, False))
-    return _end(one, slot, updates)
-
-
-def _begin(one: Any, x: np.ndarray, label: float) -> int:
-    """Begin a round, and return the slot of its example; -1, with nothing changed, if that is not possible."""
-    f, slot, learner = one.f, one.next_slot(), one.learner
+def _learn_one(kept: Any, x: np.ndarray, label: float) -> float:
+    one, f, learner = kept.inside, kept.inside.f, kept.inside.learner
+    slot, updates = one.next_slot(), f.updates
     if learner.uncompiled(f) or not f.has_room() or one.used + 2 > len(one.squares) or not one.examples.store(x, slot):
-        return -1
+        return math.nan
     square = one.examples.square(slot)
     if not math.isfinite(square):
-        return -1
-    one.take_slot()
+        return math.nan
+    if one.n_free:
+        one.n_free -= 1
+    else:
+        one.used += 1
     one.squares[slot], one.rounds[slot], one.y[0] = square, one.seen, label
     one.examples.fill(slot, f._tiles[:, : one.used])
     f.begin_row(slot, one.seen)
     one.seen += 1
-    return slot
-
-
-def _end(one: Any, slot: int, updates: int) -> float:
-    """End a round, and return its score."""
-    if not math.isfinite(one.f.scores[0]):
+    one.played(f, learner, one.y, 0, Options(one.positive, -1, False))
+    if not math.isfinite(f.scores[0]):
         raise FloatingPointError(NOT_FINITE)
-    one.release(slot, one.f.updates > updates)
-    return one.f.scores[0]
+    one.release(slot, f.updates > updates)
+    return f.scores[0]
 
 
 def _score_one(kept: Any, x: np.ndarray) -> float:
@@ -173,10 +147,8 @@ def _score_one(kept: Any, x: np.ndarray) -> float:
 class Examples(Compilable):
     """The arrays of a kind, to which compiled code adds examples; there is one subclass per kind.
 
-    Parameters
-    ----------
-    kind : Bits, Integers or Floats
-    kernel : Formula
+    `store` puts an example, shape (d,), into a slot, and returns whether that is exact, and its square finite. `fill`
+    then computes its kernel values with all slots, shape (1, slots, 1).
     """
 
     def __init__(self, kind: Any, kernel: Formula) -> None:
@@ -198,28 +170,18 @@ class _Bits(Examples):
         self.table = kind.by_count(kernel, 1.0, 1.0)
 
     def store(self, x: np.ndarray, slot: int) -> bool:
-        """Store an example; return whether that is exact."""
         if not pack(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
         self.scaled[0, slot], self.scaled[1, slot] = count_all(self.stored[slot]), 1.0
         return True
 
     def fill(self, slot: int, out: np.ndarray) -> None:
-        """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
-        fill_by_table(
-            self.stored,
-            self.stored[slot : slot + 1].T,
-            self.table,
-            self.kernel.of_distance,
-            self.slots,
-            self.counts,
-            out,
-        )
+        words, differing = self.stored[slot : slot + 1].T, self.kernel.of_distance
+        fill_by_table(self.stored, words, self.table, differing, self.slots, self.counts, out)
 
 
 class _Integers(Examples):
     def store(self, x: np.ndarray, slot: int) -> bool:
-        """Store an example; return whether that is exact."""
         if not take_whole(x.reshape((1, -1)), self.stored[slot : slot + 1]):
             return False
         total, row = 0, self.stored[slot]
@@ -229,7 +191,6 @@ class _Integers(Examples):
         return total < 2**31
 
     def fill(self, slot: int, out: np.ndarray) -> None:
-        """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
         paired = np.empty((0, 0, TILE, 2), np.int16)
         given = self.scaled[:, slot : slot + 1]
         rows, self.counts[0] = self.stored[slot : slot + 1], out.shape[1]
@@ -238,7 +199,6 @@ class _Integers(Examples):
 
 class _Floats(Examples):
     def store(self, x: np.ndarray, slot: int) -> bool:
-        """Store an example; return whether it is finite."""
         total = 0.0
         for j in range(len(x)):
             self.stored[j, slot] = x[j]
@@ -247,7 +207,6 @@ class _Floats(Examples):
         return math.isfinite(total)
 
     def fill(self, slot: int, out: np.ndarray) -> None:
-        """Compute the kernel values of the example in ``slot`` with all slots, shape (1, slots, 1)."""
         fill_floats(self.stored, self.stored[:, slot : slot + 1], self.kernel, self.slots, self.counts, out)
 
 

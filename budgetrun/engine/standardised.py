@@ -9,13 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import Rows, compiling
-from budgetrun.kernels.kinds import Matrix, floats
+from budgetrun.kernels.kinds import Matrix, enlarged, floats
 
 # The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
 DECIDED = 1024
-# The places of dense rows, which need none.
-_NONE = np.zeros(0, dtype=np.int32)
 
 
 class Standardised:
@@ -43,7 +41,6 @@ class Standardised:
     STAN-CS-79-773, eq. (2.1).
     """
 
-    # The largest absolute value.
     _most = MOST
 
     def __init__(self, n_features: int, bits: bool = True) -> None:
@@ -67,7 +64,9 @@ class Standardised:
         if dense and not X.flags.c_contiguous:
             X[:] = self.scaled(X, learn)
             return
-        rows = (X.reshape(-1), _NONE, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
+        # Values, their places, which dense rows need not have, and the starts of rows.
+        none = np.zeros(0, dtype=np.int32)
+        rows = (X.reshape(-1), none, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
         columns = self.stored, self.mean, self.squares, self.one, self.bits
         with np.errstate(over="ignore", invalid="ignore"):
             given = *rows, self.n_rows, *columns, self._most, dense, learn
@@ -79,10 +78,7 @@ class Standardised:
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says."""
         for name in ("stored", "mean", "squares", "one"):
-            old = getattr(self, name)
-            new = np.zeros(n_features, dtype=old.dtype)
-            new[: len(features)] = old[features]
-            setattr(self, name, new)
+            setattr(self, name, enlarged(getattr(self, name)[features], n_features))
 
 
 def _scale(

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.kernels.compiling import compiled_as
+from budgetrun.kernels.compiling.objects import compiled_as
 
 
 @compiled_as("values_at")

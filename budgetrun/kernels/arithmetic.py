@@ -55,5 +55,4 @@ def scaled(of_distance: bool, product: Any, left: Any, right: Any, left_factor: 
 
 def of_round(values: Any, k: int) -> float:
     """Return the value of round ``k``, from one value per round or one for all."""
-    value: float = values if isinstance(values, float) else values[k]
-    return value
+    return values if isinstance(values, float) else values[k]

@@ -1,21 +1,19 @@
 """Explicit features z(x), whose inner products approximate a kernel, and blocks of these products."""
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from budgetrun.base.errors import InputError
-from budgetrun.kernels.kinds import Rows, floats
+from budgetrun.kernels.kinds import Rows, dense, floats
 
 
 class BlockFeatures:
     """The features of a block's examples, and their inner products.
 
-    Attributes
-    ----------
+    Attributes:
     Z : ndarray of float64, shape (b, D)
     """
 
@@ -43,10 +41,10 @@ class FeatureMap:
         # The features of the last block, and the number of rounds up to its end.
         self._block: tuple[int, BlockFeatures] | None = None
 
-    def of_block(self, seen: int, examples: Callable[[], Rows]) -> BlockFeatures:
-        """Return the features of the block up to round ``seen``."""
-        if self._block is None or self._block[0] != seen:
-            self._block = seen, BlockFeatures(self.of(examples()))
+    def of_block(self, pool: Any) -> BlockFeatures:
+        """Return the features of the current block of a pool."""
+        if self._block is None or self._block[0] != pool.seen:
+            self._block = pool.seen, BlockFeatures(self.of(pool.examples(pool.block_slots)))
         return self._block[1]
 
     def of(self, X: Rows) -> np.ndarray:
@@ -77,8 +75,7 @@ class Inputs(FeatureMap):
 
     def of(self, X: Rows) -> np.ndarray:
         _check_memory(8.0 * X.shape[0] * X.shape[1], f"{X.shape[0]:,} rows of {X.shape[1]:,} features as dense numbers")
-        found = floats(X)
-        return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
+        return np.asarray(dense(X), dtype=np.float64)
 
     def widened(self, w: np.ndarray, n_features: int) -> np.ndarray:
         return np.append(w, np.zeros(n_features))[:n_features]
@@ -87,8 +84,7 @@ class Inputs(FeatureMap):
 class RandomFeatures(FeatureMap):
     """z(x) = (cos(u_j . x), sin(u_j . x))_j / sqrt(n), whose inner products approximate exp(-rate ||a - b||^2).
 
-    Parameters
-    ----------
+    Parameters:
     rate : float, > 0
     n_frequencies : int, >= 1
     seed : int
@@ -146,8 +142,7 @@ Frequencies = Literal["orthogonal", "independent", "program"]
 class SeveralWidths(RandomFeatures):
     """The random features of several Gaussian kernels exp(-rate ||a - b||^2): all cosines, then all sines.
 
-    Parameters
-    ----------
+    Parameters:
     rates : tuple of float, > 0
     n_frequencies : int, >= 1
         Of each kernel.

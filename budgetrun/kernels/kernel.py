@@ -12,7 +12,7 @@ from budgetrun.base.params import InRange, Positive
 from budgetrun.base.registry import parameters
 from budgetrun.kernels.arithmetic import exp
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.kinds import Encoded, Kind, Rows, held, kind_of
+from budgetrun.kernels.kinds import Encoded, Kind, Rows, filled, kind_of
 
 Degree = Annotated[int, Field(ge=1, le=1000, strict=True)]
 Offset = Annotated[
@@ -74,14 +74,13 @@ class Kernel(Compilable, ABC):
 
     def between(self, A: Rows, B: Rows) -> np.ndarray:
         """Return the matrix of k(a, b), shape (rows of A, rows of B)."""
-        return held(A).between(self, B)
+        return filled(*self.kind_of(A)).between(self, B)
 
     def __str__(self) -> str:
         given = ", ".join(f"{key}={_exact(value)}" for key, value in self._given().items() if value is not None)
         return f"{self.name}({given})" if given else self.name
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and type(self) is type(other) and self._given() == other._given()

@@ -9,7 +9,8 @@ many features come from products of scipy, and those of floats from BLAS if the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
@@ -40,17 +41,18 @@ class Formula(Protocol):
 class Encoded(NamedTuple):
     """Examples in the representation of a kind.
 
-    Attributes
-    ----------
+    Attributes:
     rows : ndarray or csr_array, shape (n, ...)
     squares : ndarray of float64, shape (n,)
         ||x||^2.
     factors : ndarray of float64, shape (n,)
+    tasks : ndarray of int, shape (n,), or (0,) if the kernel has none
     """
 
     rows: Any
     squares: np.ndarray
     factors: np.ndarray
+    tasks: np.ndarray = np.zeros(0, dtype=np.intp)
 
 
 class Needed(NamedTuple):
@@ -63,13 +65,8 @@ class Needed(NamedTuple):
 class Kind(ABC):
     """Storage for examples of one kind, by slot.
 
-    Parameters
-    ----------
+    Attributes:
     n_features : int, >= 0
-
-    Attributes
-    ----------
-    name : str
     scaled : ndarray of float64, shape (2, capacity)
         The squares of the stored examples, and their factors.
     """
@@ -90,7 +87,7 @@ class Kind(ABC):
 
     def resize(self, capacity: int) -> None:
         """Make room for examples in slots below ``capacity``."""
-        self.scaled = _resized(self.scaled, 2, capacity)
+        self.scaled = enlarged(self.scaled, 2, capacity)
 
     @abstractmethod
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
@@ -117,14 +114,14 @@ class Kind(ABC):
 
     def taken(self, slots: np.ndarray) -> Kind:
         """Return storage of the same kind with these examples alone, in this order."""
-        return _filled(type(self)(self.n_features), self.encoded(slots))
+        return filled(type(self)(self.n_features), self.encoded(slots))
 
     def widened(self, X: Rows) -> tuple[Kind, Encoded]:
         """Return the stored examples in a kind that can also hold others, and the others encoded for it."""
         kind, examples = kind_of(X, wider_than=type(self))
         own = kind.encode(self.given(np.arange(self.scaled.shape[1])))
         assert own is not None
-        return _filled(kind, own), examples
+        return filled(kind, own), examples
 
     def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
         """Return the kernel values of all stored examples with others, shape (capacity, n)."""
@@ -158,7 +155,7 @@ class _ByRow(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored, capacity, self.stored.shape[1])
+        self.stored = enlarged(self.stored, capacity, self.stored.shape[1])
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self.stored[slots]
@@ -198,23 +195,20 @@ class Bits(_ByRow):
         square = _common(self._square, examples.squares)
         assert factor is not None
         assert square is not None
+        needed = needed or _every(out)
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
-            given: tuple[Any, ...] = self.stored, words, table, kernel.of_distance, *(needed or _every(out)), out
-            if fill := compiling.loop("fill_by_table", *given):
-                fill()
-            else:
-                for some in _chunks_of(out):
-                    out[:, some] = _tiles(table[self._counts(words, kernel.of_distance, some)], out)
+
+            def looked_up(some: slice) -> np.ndarray:
+                return table[self._counts(words, kernel.of_distance, some)]
+
+            _fill(out, looked_up, "fill_by_table", self.stored, words, table, kernel.of_distance, *needed)
             return
-        right = np.stack([examples.squares, examples.factors])
-        given = self.stored, words, kernel, self.scaled, right, *(needed or _every(out)), out
-        if fill := compiling.loop("fill_bits", *given):
-            fill()
-        else:
-            for some in _chunks_of(out):
-                products = self._counts(words, False, some).astype(np.float64)
-                out[:, some] = _tiles(_values(kernel, products, self.scaled[:, some], examples), out)
+
+        def products(some: slice) -> np.ndarray:
+            return self._counts(words, False, some).astype(np.float64)
+
+        _fill_scaled(out, products, "fill_bits", (self.stored, words), kernel, self.scaled, examples, *needed)
 
     def by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
@@ -257,7 +251,9 @@ class Integers(_ByRow):
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
             return None
-        given, factors = _unscaled(X)
+        given, factors = dense(stored(X)), np.ones(X.shape[0])
+        if isinstance(X, IntegerRows):
+            given, factors = given.astype(np.int16, copy=False), X.factors
         integers = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.int16)
         if not _take_whole(given, integers):
             return None
@@ -273,16 +269,14 @@ class Integers(_ByRow):
         if width == TILE:
             pairs = rows.view(np.int32).reshape(tiles, TILE, rows.shape[1] // 2).transpose(0, 2, 1)
             paired = np.ascontiguousarray(pairs).view(np.int16).reshape(*pairs.shape, 2)
-        right = np.stack([examples.squares, examples.factors])
-        given = self.stored, rows, paired, kernel, self.scaled, right, *(needed or _every(out)), out
-        if fill := compiling.loop("fill_integers", *given):
-            fill()
-        else:
+        right = cache(lambda: rows.T.astype(np.float64))
+
+        def products(some: slice) -> np.ndarray:
             # All partial sums are whole numbers below 2^53, so that their order does not matter.
-            right = rows.T.astype(np.float64)
-            for some in _chunks_of(out):
-                products = self.stored[some].astype(np.float64) @ right
-                out[:, some] = _tiles(_values(kernel, products, self.scaled[:, some], examples), out)
+            return self.stored[some].astype(np.float64) @ right()
+
+        given = self.stored, rows, paired
+        _fill_scaled(out, products, "fill_integers", given, kernel, self.scaled, examples, *(needed or _every(out)))
 
     def given(self, slots: np.ndarray) -> IntegerRows:
         return IntegerRows(self.stored[slots, : self.n_features], self.scaled[1, slots])
@@ -300,8 +294,7 @@ class Floats(Kind):
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
             return None
-        matrix = floats(X)
-        rows = np.ascontiguousarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), dtype=np.float64)
+        rows = np.ascontiguousarray(dense(X), dtype=np.float64)
         return Encoded(rows, squares(rows), np.ones(len(rows)))
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
@@ -310,7 +303,7 @@ class Floats(Kind):
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
-        self.stored = _resized(self.stored, self.n_features, capacity)
+        self.stored = enlarged(self.stored, self.n_features, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         used = out.shape[1]
@@ -319,20 +312,20 @@ class Floats(Kind):
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
         columns = np.ascontiguousarray(examples.rows.T)
-        if fill := compiling.loop("fill_floats", self.stored, columns, kernel, *needed or _every(out), out):
-            fill()
-            return
+
+        def values(some: slice) -> np.ndarray:
+            left = self.stored[:, some]
+            sums, terms = np.zeros((2, left.shape[1], columns.shape[1]))
+            for stored, given in zip(left[:, :, None], columns, strict=True):
+                if kernel.of_distance:
+                    np.square(np.subtract(stored, given, out=terms), out=terms)
+                else:
+                    np.multiply(stored, given, out=terms)
+                sums += terms
+            return kernel.formula(sums, *kernel.numbers)
+
         with np.errstate(over="ignore", invalid="ignore"):
-            for some in _chunks_of(out):
-                left = self.stored[:, some]
-                sums, terms = np.zeros((2, left.shape[1], columns.shape[1]))
-                for stored, given in zip(left[:, :, None], columns, strict=True):
-                    if kernel.of_distance:
-                        np.square(np.subtract(stored, given, out=terms), out=terms)
-                    else:
-                        np.multiply(stored, given, out=terms)
-                    sums += terms
-                out[:, some] = _tiles(kernel.formula(sums, *kernel.numbers), out)
+            _fill(out, values, "fill_floats", self.stored, columns, kernel, *(needed or _every(out)))
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self.stored[:, slots].T.copy()
@@ -390,7 +383,7 @@ def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> tuple[Kind, Encode
 
 def held(X: Rows) -> Kind:
     """Return the tightest kind with these examples in its slots."""
-    return _filled(*kind_of(X))
+    return filled(*kind_of(X))
 
 
 def squares(X: Rows) -> np.ndarray:
@@ -409,7 +402,8 @@ def squares(X: Rows) -> np.ndarray:
         return np.asarray(square @ np.ones(X.shape[1]))
 
 
-def _filled(kind: Kind, examples: Encoded) -> Kind:
+def filled(kind: Kind, examples: Encoded) -> Kind:
+    """Put examples into the first slots of a kind, and return it."""
     n = len(examples.squares)
     kind.resize(n)
     kind.put(np.arange(n), examples)
@@ -428,18 +422,40 @@ def _fill_from(
                 f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
                 f"scale the examples, or {remedy}"
             )
-    given = np.stack([right.squares, right.factors])
-    if fill := compiling.loop("fill_products", products, kernel, left, given, out):
+    _fill_scaled(out, products.__getitem__, "fill_products", (products,), kernel, left, right)
+
+
+def _fill_scaled(
+    out: np.ndarray,
+    products: Callable[[slice], np.ndarray],
+    loop: str,
+    given: tuple[Any, ...],
+    kernel: Formula,
+    left: np.ndarray,
+    right: Encoded,
+    *needed: np.ndarray,
+) -> None:
+    """Compute kernel values from the products of unscaled rows, as `_fill` does."""
+
+    def values(some: slice) -> np.ndarray:
+        squares, factors = left[:, some, None]
+        s = scaled(kernel.of_distance, products(some), squares, right.squares, factors, right.factors)
+        return kernel.formula(s, *kernel.numbers)
+
+    _fill(out, values, loop, *given, kernel, left, np.stack([right.squares, right.factors]), *needed)
+
+
+def _fill(out: np.ndarray, values: Callable[[slice], np.ndarray], loop: str, *given: Any) -> None:
+    """Fill a block by a compiled loop; until it is ready by ``values`` of slots, shape (slots, tiles * rounds)."""
+    if fill := compiling.loop(loop, *given, out):
         fill()
         return
-    for some in _chunks_of(out):
-        out[:, some] = _tiles(_values(kernel, products[some], left[:, some], right), out)
-
-
-def _values(kernel: Formula, products: np.ndarray, left: np.ndarray, right: Encoded) -> np.ndarray:
-    squares, factors = left[:, :, None]
-    s = scaled(kernel.of_distance, products, squares, right.squares, factors, right.factors)
-    return kernel.formula(s, *kernel.numbers)
+    tiles, used, width = out.shape
+    # As many slots at a time as have values that fit into the cache.
+    step = max(1, _IN_CACHE // (tiles * width))
+    for start in range(0, used, step):
+        some = slice(start, min(start + step, used))
+        out[:, some] = values(some).reshape(-1, tiles, width).transpose(1, 0, 2)
 
 
 def _every(out: np.ndarray) -> Needed:
@@ -447,31 +463,8 @@ def _every(out: np.ndarray) -> Needed:
     return Needed(np.arange(used), np.full(tiles, used))
 
 
-def _chunks_of(out: np.ndarray) -> Iterator[slice]:
-    """Yield the slots of a block in chunks whose values fit into the cache."""
-    tiles, used, width = out.shape
-    step = max(1, _IN_CACHE // (tiles * width))
-    for start in range(0, used, step):
-        yield slice(start, min(start + step, used))
-
-
-def _tiles(values: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Cut values, shape (slots, tiles * rounds), into the tiles of ``out``."""
-    tiles, _, width = out.shape
-    return values.reshape(-1, tiles, width).transpose(1, 0, 2)
-
-
 def _is_wide(X: Rows) -> bool:
     return X.shape[1] > DENSE_FEATURES and not isinstance(stored(X), np.ndarray)
-
-
-def _unscaled(X: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return dense numbers, of float64 or int16, and the factors of the rows."""
-    matrix = stored(X)
-    dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
-    if isinstance(X, IntegerRows):
-        return dense.astype(np.int16, copy=False), X.factors
-    return dense, np.ones(X.shape[0])
 
 
 def _pack(X: Matrix, words: np.ndarray) -> bool:
@@ -481,7 +474,7 @@ def _pack(X: Matrix, words: np.ndarray) -> bool:
         pack = compiling.loop("pack_sparse", X.indptr, X.indices, X.data, words)
     if pack:
         return bool(pack())
-    X = X if isinstance(X, np.ndarray) else X.toarray()
+    X = dense(X)
     if not ((X == 0) | (X == 1)).all():
         return False
     packed = np.packbits(X.astype(bool), axis=1, bitorder="little")
@@ -506,10 +499,10 @@ def _common(known: float | None, more: np.ndarray) -> float | None:
     return value if known in (None, value) and (more == value).all() else float("nan")
 
 
-def _resized(array: np.ndarray, *shape: int) -> np.ndarray:
+def enlarged(array: np.ndarray, *shape: int) -> np.ndarray:
     """Return a larger array that begins with the old one in each dimension; what is new is 0."""
     new = np.zeros(shape, dtype=array.dtype)
-    new[: array.shape[0], : array.shape[1]] = array
+    new[tuple(map(slice, array.shape))] = array
     return new
 
 
@@ -534,7 +527,7 @@ def row_bytes(name: str, n_features: int, values: float) -> float:
     return 16.0 + (own[name] if name in own else 12 * values + 4)
 
 
-# Values that are checked at a time, and kernel values that numpy computes at a time, for the sake of the cache.
+# Values that are checked at a time, and kernel values that numpy computes at a time.
 _CHUNK = 1 << 16
 _IN_CACHE = 1 << 14
 # Units whose squares neither underflow nor overflow.
@@ -544,8 +537,7 @@ _UNITS = 1e-100, 1e100
 class IntegerRows:
     """Rows of small integers, each times a factor: ``x_i = factors[i] * integers[i]``.
 
-    Parameters
-    ----------
+    Parameters:
     integers : ndarray or csr_array, shape (n, d), of whole numbers
     factors : ndarray of float64, shape (n,)
     """
@@ -573,6 +565,12 @@ class IntegerRows:
 def floats(X: Rows) -> Matrix:
     """Return examples as floats, dense or sparse as they are."""
     return X.floats() if isinstance(X, IntegerRows) else X
+
+
+def dense(X: Rows) -> np.ndarray:
+    """Return examples as a dense array."""
+    found = floats(X)
+    return found if isinstance(found, np.ndarray) else found.toarray()
 
 
 def stored(X: Rows) -> Matrix:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.params import Countable, NotNegative, Positive
 from budgetrun.base.registry import parameters
 from budgetrun.kernels.kernel import Degree, Gaussian, Kernel, Linear, Offset, Polynomial
-from budgetrun.kernels.kinds import Encoded, Formula, IntegerRows, Kind, Needed, Rows, floats, kind_of
+from budgetrun.kernels.kinds import Encoded, Formula, IntegerRows, Kind, Needed, Rows, dense, floats, kind_of
 
 _LEAST_TASKS = 2
 _BASES: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (Gaussian, Polynomial, Linear)}
@@ -68,11 +67,6 @@ class Multitask(Kernel):
         return {name: parameter for name, parameter in own.items() if name in base or name not in _OF_BASES}
 
     @property
-    def base_kernel(self) -> Kernel:
-        """k, the kernel of x."""
-        return self._base
-
-    @property
     def numbers(self) -> tuple[float, ...]:
         return self._base.numbers
 
@@ -86,24 +80,20 @@ class Multitask(Kernel):
     def diagonal(self, norms: np.ndarray) -> np.ndarray:
         return self._base.diagonal(norms)
 
-    def between(self, A: Rows, B: Rows) -> np.ndarray:
-        (tasks, A), (others, B) = self.split(A), self.split(B)
-        return self._base.between(A, B) * self.weights(tasks, others)
-
     def kind_of(self, X: Rows) -> tuple[Kind, Encoded]:
         tasks, rest = self.split(X)
         inner, examples = kind_of(rest)
-        return OfTasks(X.shape[1], self, inner), _joined(tasks, examples)
+        return OfTasks(X.shape[1], self, inner), examples._replace(tasks=tasks)
 
     def split(self, X: Rows) -> tuple[np.ndarray, Rows]:
         """Return the tasks, shape (n,), of int, and the other columns of examples.
 
-        Raises
-        ------
+        Raises:
         InputError
             A value in the last column is not a task.
         """
-        column = _last(X)
+        matrix: Any = floats(X)
+        column = dense(matrix[:, [matrix.shape[1] - 1]]).astype(np.float64).ravel()
         are_tasks = (column >= 0) & (column < self.n_tasks) & (column == np.floor(column))
         if X.shape[1] < _LEAST_TASKS or not are_tasks.all():
             wrong = next((f"{v:g}" for v in column if v not in range(self.n_tasks)), "no other column")
@@ -116,17 +106,6 @@ class Multitask(Kernel):
     def weights(self, tasks: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return w between tasks, shape (len(tasks), len(others))."""
         return np.where(np.equal.outer(tasks, others), 1.0, self._shared)
-
-
-@dataclass
-class _TaskRows:
-    """The encoded rows of examples, with their tasks, as `Encoded` slices them."""
-
-    tasks: np.ndarray
-    rows: Any
-
-    def __getitem__(self, part: Any) -> Any:
-        return _TaskRows(self.tasks[part], self.rows[part])
 
 
 class OfTasks(Kind):
@@ -143,11 +122,11 @@ class OfTasks(Kind):
     def encode(self, X: Rows) -> Encoded | None:
         tasks, rest = self._kernel.split(X)
         examples = self._inner.encode(rest)
-        return None if examples is None else _joined(tasks, examples)
+        return None if examples is None else examples._replace(tasks=tasks)
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
-        self._tasks[slots] = examples.rows.tasks
-        self._inner.put(slots, _inner(examples))
+        self._tasks[slots] = examples.tasks
+        self._inner.put(slots, examples)
 
     def resize(self, capacity: int) -> None:
         super().resize(capacity)
@@ -156,12 +135,15 @@ class OfTasks(Kind):
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
         tiles, used, width = out.shape
-        self._inner.fill(self._kernel.base_kernel, _inner(examples), out, needed)
-        weights = self._kernel.weights(self._tasks[:used], examples.rows.tasks)
+        self._inner.fill(self._kernel._base, examples, out, needed)
+        weights = self._kernel.weights(self._tasks[:used], examples.tasks)
         out *= weights.reshape(used, tiles, width).transpose(1, 0, 2)
 
     def rows(self, slots: np.ndarray) -> Any:
-        return _TaskRows(self._tasks[slots], self._inner.rows(slots))
+        return self._inner.rows(slots)
+
+    def encoded(self, slots: np.ndarray) -> Encoded:
+        return self._inner.encoded(slots)._replace(tasks=self._tasks[slots])
 
     def given(self, slots: np.ndarray) -> Rows:
         rest = floats(self._inner.given(slots))
@@ -176,26 +158,12 @@ class OfTasks(Kind):
     def widened(self, X: Rows) -> tuple[Kind, Encoded]:
         tasks, rest = self._kernel.split(X)
         inner, examples = self._inner.widened(rest)
-        return self._with(inner, self._tasks), _joined(tasks, examples)
+        return self._with(inner, self._tasks), examples._replace(tasks=tasks)
 
     def _with(self, inner: Kind, tasks: np.ndarray) -> OfTasks:
         kind = OfTasks(self.n_features, self._kernel, inner)
         kind.scaled, kind._tasks = inner.scaled.copy(), tasks.copy()
         return kind
-
-
-def _joined(tasks: np.ndarray, examples: Encoded) -> Encoded:
-    return examples._replace(rows=_TaskRows(tasks, examples.rows))
-
-
-def _inner(examples: Encoded) -> Encoded:
-    return examples._replace(rows=examples.rows.rows)
-
-
-def _last(X: Rows) -> np.ndarray:
-    matrix: Any = floats(X)
-    column = matrix[:, [matrix.shape[1] - 1]]
-    return np.asarray(column.toarray() if sp.issparse(column) else column, dtype=np.float64).ravel()
 
 
 def _without_last(X: Rows) -> Rows:

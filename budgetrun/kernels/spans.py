@@ -1,5 +1,6 @@
 """Functions in the span of kernel functions, and projections on it, one block of rounds at a time."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,14 @@ class SpannedFunction:
     Within a block f changes by multiples of the block's projected functions. These multiples are recorded, and turned
     into coordinates when the coordinates are needed, at the latest at the end of the block.
 
-    Attributes
-    ----------
+    Attributes:
     coordinates : ndarray, shape (n at the start of the block, J)
         z of the block's functions, with respect to the basis at the start of the block.
     fresh : ndarray, shape (basis functions added since, J)
         Their coordinates for the added basis functions; 0 for functions of earlier rounds than the added one.
 
-    Notes
-    -----
-    The mean of f over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times the
-    number of rounds up to it. Both are stored as coordinates.
+    Notes: The mean of f over T rounds is f - changes / T, where ``changes`` is the sum of all changes of f, each times
+    the number of rounds up to it. Both are stored as coordinates.
     """
 
     def __init__(self) -> None:
@@ -57,7 +55,6 @@ class SpannedFunction:
         return squares, self._beta[0] @ self.coordinates
 
     def end_block(self) -> None:
-        """End the block."""
         self._beta = self._coordinates()
         self._forget()
 
@@ -163,16 +160,17 @@ class TriangularRows:
                 x[:start] -= x[start:stop] @ left
         return x
 
-    def _pieces(self) -> list[tuple[int, int, np.ndarray, np.ndarray]]:
-        """Return, per panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
-        pieces = []
+    def _pieces(self) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
+        """Yield, per panel, (first row, last row + 1, the part left of the diagonal block, the diagonal block)."""
         for start, panel in zip(range(0, self.size, _PANEL), self._panels, strict=True):
             stop = min(start + _PANEL, self.size)
             rows = panel[: stop - start]
-            pieces.append((start, stop, rows[:, :start], np.ascontiguousarray(rows[:, start:stop])))
-        return pieces
+            yield start, stop, rows[:, :start], np.ascontiguousarray(rows[:, start:stop])
 
 
+# In units of the squared norm: a function with a smaller residual is not added to a span, because coordinates computed
+# from such a tiny residual are mostly rounding error.
+LEAST = 1e-6
 # Rows per panel: enough for fast matrix products, and few enough for the triangular solves to be a small part.
 _PANEL = 128
 # Above this many functions per block, inner products are computed one row at a time.

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg.blas import ddot, dgemv
 
 from budgetrun.kernels import compiling
-from budgetrun.kernels.compiling import compiled_as
+from budgetrun.kernels.compiling.objects import compiled_as
 
 
 @compiled_as("add_up")
@@ -26,8 +26,7 @@ def sum_of_rows(terms: np.ndarray) -> np.ndarray:
     """Return the sums of the columns of a matrix, added in the order of its rows, of which there is at least one."""
     # numpy adds one row after the other, but for a single column, or columns that are contiguous, in another order.
     if terms.shape[1] > 1 and terms.flags.c_contiguous:
-        found: np.ndarray = np.add.reduce(terms, axis=0)
-        return found
+        return np.add.reduce(terms, axis=0)
     return np.add.accumulate(terms, axis=0)[-1]
 
 
@@ -35,12 +34,6 @@ def sum_of_rows(terms: np.ndarray) -> np.ndarray:
 def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
     """values += factor * more, in float64."""
     values += np.float64(factor) * more
-
-
-@compiled_as("multiply")
-def multiply(values: np.ndarray, factor: float) -> None:
-    """values *= factor."""
-    values *= factor
 
 
 @compiled_as("inner")
@@ -83,22 +76,18 @@ def count_errors(scores: np.ndarray, factor: float, row: np.ndarray, positive: n
     return int(np.count_nonzero((scores + factor * row > limits) != positive))
 
 
-@compiled_as("mass")
-def mass(weights: np.ndarray, squares: np.ndarray) -> Any:
-    """Return the sum of |weight| ||k(x, .)||, added in this order."""
-    return np.cumsum(np.abs(weights) * np.sqrt(squares))[-1] if len(weights) else 0.0
-
-
 @compiled_as("copy")
 def copy(values: np.ndarray, to: np.ndarray) -> None:
     """Copy values to the beginning of a longer array."""
     to[: len(values)] = values
 
 
-@compiled_as("close_gap")
-def close_gap(values: np.ndarray, at: int, end: int) -> None:
-    """Remove the value at a place; those up to ``end`` move there."""
-    values[at : end - 1] = values[at + 1 : end]
+def drop_place(places: np.ndarray, i: int, n: int) -> int:
+    """Move one of the first ``n`` places to their end, where the free places begin then, and return it."""
+    place = places[i]
+    places[i : n - 1] = places[i + 1 : n]
+    places[n - 1] = place
+    return place
 
 
 @compiled_as("put")
@@ -118,12 +107,6 @@ def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int,
     return sum_of_rows(terms) if len(terms) else np.zeros(end - start)
 
 
-@compiled_as("evaluated")
-def evaluated(kernel: Any, s: np.ndarray) -> np.ndarray:
-    """Return the kernel's values for an array of ||a - b||^2 or <a, b>."""
-    return kernel.formula(s, *kernel.numbers)
-
-
 def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, column: int) -> Any:
     """Return the sums of ``weights[i] * k_i`` and of their absolute values, for the kernel's values k_i >= 0.
 
@@ -131,5 +114,5 @@ def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np
     """
     if compiled := compiling.loop("evaluated_sums", kernel, weights, slots, tile, column):
         return compiled()
-    values = evaluated(kernel, tile[slots, column])
+    values = kernel.formula(tile[slots, column], *kernel.numbers)
     return float(inner(weights, values)), float(inner(np.abs(weights), values))

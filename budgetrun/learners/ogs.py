@@ -7,8 +7,9 @@ import numpy as np
 
 from budgetrun.base.params import Count, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Projected
-from budgetrun.engine.hypotheses.frames import LEAST, Curved, HintedFramed, MulticlassFramed
+from budgetrun.engine.hypotheses.frames import Curved, HintedFramed, MulticlassFramed
 from budgetrun.engine.pool import Pool
+from budgetrun.kernels.spans import LEAST
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.steps import into_ball
 

@@ -21,9 +21,9 @@ from budgetrun.kernels.compiling import background, kind_of, objects
 LOOPS = "budgetrun.kernels.compiling.loops"
 SECONDS = 120
 # Compiled in a second.
-SHORT = (f"{LOOPS}:multiply", kind_of(np.zeros(3)), "<f8")
+SHORT = (f"{LOOPS}:add_multiple", kind_of(np.zeros(3)), "<f8", kind_of(np.zeros(3)))
 # Refused by the compiler.
-WRONG = (f"{LOOPS}:multiply", "str", "str")
+WRONG = (f"{LOOPS}:add_multiple", "str", "str", "str")
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def test_a_helper_compiles_what_is_requested_and_then_it_is_loaded(fresh, capfd)
     # It now compiles the third; what failed is not tried again.
     assert background._asked == {SHORT, WRONG, *background._wanted}
     values = np.arange(3.0)
-    background.compiled[SHORT](values, 2.0)
-    assert values.tolist() == [0.0, 2.0, 4.0]
+    background.compiled[SHORT](values, 2.0, np.ones(3))
+    assert values.tolist() == [2.0, 3.0, 4.0]
     assert capfd.readouterr() == ("", "")
 
 
@@ -213,10 +213,10 @@ def test_code_is_compiled_first_where_seconds_are_measured_and_if_the_user_says_
     def compiled_now():
         background.compiled.clear()
         values = np.arange(2.0)
-        compiling.loop("multiply", values, 3.0)()
-        return values.tolist() == [0.0, 3.0]
+        compiling.loop("add_multiple", values, 3.0, np.ones(2))()
+        return values.tolist() == [3.0, 4.0]
 
-    assert compiling.loop("multiply", np.zeros(2), 3.0) is None
+    assert compiling.loop("add_multiple", np.zeros(2), 3.0, np.ones(2)) is None
     with compiling.first():
         assert compiled_now()
     monkeypatch.setenv(compiling.ENVIRONMENT, "1")

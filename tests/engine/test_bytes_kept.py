@@ -20,7 +20,7 @@ X = RNG.normal(size=(T, D))
 LABELS = {"binary": RNG.choice([-1, 1], T), "multiclass": RNG.integers(0, 3, T), "regression": RNG.normal(size=T)}
 # What is there for the current block alone, or belongs to the pool.
 WORK = {"_tiles", "scores", "acted", "_known", "_squares", "_block_slots", "lengths", "_products", "Z", "by_feature"}
-WORK |= {"_values", "_moved", "_hints", "_predictions", "_rows_of_block"}
+WORK |= {"_values", "_moved", "_hints", "_predictions"}
 # Arrays with room for more support examples than there are.
 ROOMY = {"_slots", "_weights", "_then_slots", "_then_weights", "_own", "_place", "_rows", "_classes", "_rivals"}
 ROOMY |= {"_last_slots", "_last_labels"}

@@ -14,18 +14,9 @@ from budgetrun.kernels.sums import add_multiple, add_up
 
 
 class _Absorbing(Summed):
-    """f = sum_i coef_i k(x_i, .) + w . z, where z are random features.
+    """f = sum_i coef_i k(x_i, .) + w . z, where z are the `RandomFeatures` with these parameters.
 
-    `absorb` is a verb in addition to those of the expansion.
-
-    Parameters
-    ----------
-    rate : float, > 0
-    n_frequencies : int, >= 1
-    seed : int, >= 0
-        See `budgetrun.kernels.features.RandomFeatures`.
-    shape : int
-        The number of classes, for one function per class.
+    `absorb` is a verb in addition to those of the expansion. ``shape`` is the number of classes, for one function each.
     """
 
     def __init__(self, pool: Pool, rate: float, n_frequencies: int, seed: int, *shape: int) -> None:
@@ -75,12 +66,9 @@ class _Absorbing(Summed):
         add_up(w, self._all, self._by_feature[:, self._round : self.tile_end], values)
         return values
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def begin_block(self) -> None:
         super().begin_block()
-        pool = self._pool
-        features = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots))
+        features = self._map.of_block(self._pool)
         self._Z, self._by_feature = features.Z, features.by_feature
         self._rows = np.zeros(len(self._squares), dtype=np.intp)
         self._rows[self.slots] = np.arange(self.size)
@@ -107,9 +95,8 @@ class _Absorbing(Summed):
         own = 8.0 * (n * (size + 1) + self._w.size + n_features * n // 2 + size)
         return float(super().bytes_kept(size, row, n_features)) + own
 
-    def _scores_of(self, X: Rows, averaged: bool) -> np.ndarray:
-        scores: np.ndarray = self._w @ self._map.of(X).T
-        return scores
+    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
+        return self._w @ self._map.of(X).T + super().score(X)  # type: ignore[safe-super]  # of the expansion
 
 
 class AbsorbingExpansion(_Absorbing, Expansion):
@@ -119,12 +106,7 @@ class AbsorbingExpansion(_Absorbing, Expansion):
     _plain = False
 
     def score_at(self, t: int) -> float:
-        if abs(self.scores[t]) <= self.rounding:
-            self.scores[t] = 0.0
-        return float(self.scores[t])
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return self._scores_of(X, averaged) + Expansion.score(self, X)
+        return self._set_score(t, self.scores[t], self.rounding)
 
     def _add_beside(self, t: int) -> None:
         add_up(self._w, self._all, self._by_feature[:, t : self.tile_end], self.scores[t : self.tile_end])
@@ -147,9 +129,6 @@ class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], self.rounding)
         return rival, 0.0 if abs(lead) <= self.rounding else lead
-
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return self._scores_of(X, averaged) + MulticlassExpansion.score(self, X)
 
     def _add_beside(self, t: int) -> None:
         for c in range(self.n_classes):

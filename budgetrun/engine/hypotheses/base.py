@@ -6,13 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from budgetrun.base.problem import CANCELLED
 from budgetrun.engine import play
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.sums import close_gap, copy, mass, taken
+from budgetrun.kernels.kinds import enlarged
+from budgetrun.kernels.sums import copy, inner, taken
 
 # The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
 ROUNDING, ROUGH = 1e-9, 1e-5
@@ -40,6 +42,9 @@ class Hypothesis(Compilable, ABC):
         Whether compiled code can play the rounds.
     prepares_tiles : bool
         Whether compiled code can play the rounds of a tile, but not begin one.
+    table_bytes, kept_table_bytes, block_bytes : float
+        The bytes of tables per pair of support examples, all and those kept between blocks; those of a block per
+        support example and round.
     upkeep : int
         The number of rows of kernel values that an update reads or writes, for estimates of running time.
     scores : ndarray, shape (b,), or (n_classes, b)
@@ -67,6 +72,9 @@ class Hypothesis(Compilable, ABC):
     needs_values: ClassVar[bool] = True
     compiled: bool = True
     prepares_tiles: ClassVar[bool] = False
+    table_bytes: ClassVar[float] = 0.0
+    kept_table_bytes: ClassVar[float] = 0.0
+    block_bytes: ClassVar[float] = 0.0
     upkeep: int = 1
 
     def __init__(self, pool: Pool, *shape: int) -> None:
@@ -218,8 +226,7 @@ class Hypothesis(Compilable, ABC):
 
     def features_in_use(self) -> np.ndarray:
         """Return which features f depends on, shape (d,) of bool: those that are not 0 in all held examples."""
-        used: np.ndarray = (self._pool.examples(self.held) != 0).any(axis=0)
-        return used
+        return (self._pool.examples(self.held) != 0).any(axis=0)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says, for what f has in addition to examples in the pool."""
@@ -230,16 +237,17 @@ class Hypothesis(Compilable, ABC):
         ``block`` is the number of rounds per block.
         """
         n_classes = len(self.scores) if self.scores.ndim > 1 else 0
-        return 48 * size + 8 * n_classes * (size + block) + self.bytes_needed(size)
+        per_example = 48 + 8 * n_classes + self.block_bytes * block
+        return per_example * size + 8 * n_classes * block + self.bytes_needed(size)
 
     def bytes_needed(self, size: int) -> float:
         """Return the bytes of the tables whose rows and columns are support examples; a budget's are refused early."""
-        return 0.0
+        return self.table_bytes * size**2
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         """Return the bytes of what f keeps between blocks, as the function `bytes_kept` says, but for its tables."""
         # By example in the pool: its round and its square; and its slot.
-        return size * (row + 24.0)
+        return size * (row + 24.0) + self.kept_table_bytes * size**2
 
     def solving(self, size: int) -> float:
         """Estimate the multiplications per round in addition to those for kernel values."""
@@ -256,6 +264,12 @@ class Hypothesis(Compilable, ABC):
     def _score_tile(self) -> None:
         """Compute the scores of the tile, if that is not done for the whole block."""
 
+    def _set_score(self, t: int, score: float, least: float) -> float:
+        """Make a score that of round ``t``, and return it; 0 if its absolute value is at most ``least``."""
+        score = 0.0 if abs(score) <= least else float(score)
+        self.scores[t] = score
+        return score
+
     def _value(self, slot: int) -> float:
         """Return k(x, x_t) between an example in the pool and that of the current round."""
         return self._tiles[self._tile, slot, self._round - self.tile_start]
@@ -264,21 +278,23 @@ class Hypothesis(Compilable, ABC):
         """Return k(x_i, x_t) between the support examples and the example of a round of the tile, shape (size,)."""
         return taken(self._tiles[self._tile][:, t - self.tile_start], self.slots)
 
-    def _values_with(self, X: Rows) -> np.ndarray:
-        """Return k(x_i, x) between the support examples and those of ``X``, shape (size, n)."""
-        return self._pool.values(self.slots, X)
 
+class Table(Compilable):
+    """Base of the tables that a rule keeps as an attribute, so that their memory is known before they are filled.
 
-class Table(Compilable, ABC):
-    """Base of the tables that a rule keeps as an attribute, so that their memory is known before they are filled."""
+    They hold a number per support example, and per pair these bytes: all, and without copies or spare room.
+    """
 
-    @abstractmethod
+    table_bytes: ClassVar[float]
+    kept_table_bytes: ClassVar[float]
+
     def bytes_needed(self, size: int) -> float:
         """Return the bytes for ``size`` support examples."""
+        return self.table_bytes * size**2
 
-    @abstractmethod
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        """Return the bytes for ``size`` support examples between blocks, without copies or spare room."""
+        """Return the bytes for ``size`` support examples between blocks."""
+        return 8.0 * size + self.kept_table_bytes * size**2
 
 
 def bytes_kept(learner: Any, f: Hypothesis, size: int, row: float, n_features: int) -> float:
@@ -287,14 +303,21 @@ def bytes_kept(learner: Any, f: Hypothesis, size: int, row: float, n_features: i
     These are examples of ``row`` bytes each, weights, kernel values, inverses, features and frequencies: all that
     it needs to go on after a block, without spare room. One example that several classes hold counts for each.
     """
-    own = [part for part in vars(learner).values() if isinstance(part, Table)]
-    return sum(part.bytes_kept(size, row, n_features) for part in (learner, f, *own))
+    return sum(part.bytes_kept(size, row, n_features) for part in _parts(learner, f))
 
 
 def bytes_needed(learner: Any, f: Hypothesis, size: int) -> float:
     """Return the bytes of all tables that a learner and its hypothesis hold with ``size`` support examples."""
-    own = [part for part in vars(learner).values() if isinstance(part, Table)]
-    return sum(part.bytes_needed(size) for part in (learner, f, *own))
+    return sum(part.bytes_needed(size) for part in _parts(learner, f))
+
+
+def _parts(learner: Any, f: Hypothesis) -> list[Any]:
+    return [learner, f, *(part for part in vars(learner).values() if isinstance(part, Table))]
+
+
+def sum_and_limit(weights: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return the sum of the products, in their order, and the largest absolute value of it that counts as rounding."""
+    return inner(weights, values), CANCELLED * inner(np.abs(weights), np.abs(values))
 
 
 # The most changes of scores by the verbs of 64 rounds before scores are summed again.
@@ -306,11 +329,10 @@ SCALED = -1
 class Summed(Hypothesis):
     """Weighted sums of k(x_i, .) over a support set. Support examples are counted from 0, oldest first.
 
-    Notes
-    -----
-    The scores of a round t are computed in a stated order: the sum over the support set of round g, oldest first, where
-    g is the last multiple of 64 before t; then one change after the other, as the verbs were called. This does not
-    depend on how a stream is cut into blocks. `_then` holds the support set of round g, and `_changes` what followed.
+    Notes: The scores of a round t are computed in a stated order: the sum over the support set of round g, oldest
+    first, where g is the last multiple of 64 before t; then one change after the other, as the verbs were called. This
+    does not depend on how a stream is cut into blocks. `_then` holds the support set of round g, and `_changes` what
+    followed.
     """
 
     # The arrays with one number per support example, from `_head` to `_tail`.
@@ -413,7 +435,7 @@ class Summed(Hypothesis):
         if self._grown:
             old = self._n_then
         else:
-            self._mass = mass(weights, taken(self._squares, slots))
+            self._mass = inner(np.abs(weights), np.sqrt(taken(self._squares, slots)))
         copy(slots[old:], self._then_slots[old:])
         copy(weights[old:], self._then_weights[old:])
         self._n_changes, self._n_then, self._grown = 0, len(slots), True
@@ -444,8 +466,8 @@ class Summed(Hypothesis):
             self._head += 1
             return
         at, tail = self._head + i, self._tail
-        close_gap(self._slots, at, tail)
-        close_gap(self._weights, at, tail)
+        self._slots[at : tail - 1] = self._slots[at + 1 : tail]
+        self._weights[at : tail - 1] = self._weights[at + 1 : tail]
         self._tail = tail - 1
 
     @property
@@ -465,9 +487,6 @@ class Summed(Hypothesis):
         """Make room for the examples that a block may add; compiled code cannot."""
         n, first = self.size, self._head
         for name in (*self._columns, "_then_slots", "_then_weights"):
-            old = getattr(self, name)
-            new = np.zeros(2 * self._most, dtype=old.dtype)
-            kept = old[first : first + n] if name in self._columns else old[: len(new)]
-            new[: len(kept)] = kept
-            setattr(self, name, new)
+            old, room = getattr(self, name), 2 * self._most
+            setattr(self, name, enlarged(old[first : first + n] if name in self._columns else old[:room], room))
         self._head, self._tail = 0, n

@@ -6,24 +6,16 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Kernel
+from budgetrun.kernels import Linear
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import taken
 
 
-class SquaredDistance(Kernel):
+class SquaredDistance(Linear):
     """||a - b||^2, computed as kernel values are: exactly for whole numbers, else coordinate by coordinate."""
 
     name: ClassVar[str] = "squared_distance"
     of_distance = True
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        return ()
-
-    @staticmethod
-    def formula(s: Any) -> Any:
-        return s
 
 
 class Distances:
@@ -35,7 +27,6 @@ class Distances:
     def of_block(self, pool: Pool) -> np.ndarray:
         """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
         if self._block is None or self._block[0] != pool.seen:
-            assert pool.kind is not None
             n_tiles, _, width = pool.tiles.shape
             tiles = np.empty((n_tiles, pool.used, width))
             pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
@@ -70,10 +61,8 @@ class Covering(Expansion):
         """Return the largest |x_ij - x_tj| over the coordinates j, for some of the support examples."""
         examples, current = map(self._pool.examples, (self.slots[chosen], self._block_slots[[self._round]]))
         if isinstance(examples, np.ndarray):
-            found: np.ndarray = abs(examples - current).max(axis=1)
-        else:
-            found = abs(examples - current[np.zeros(len(chosen), dtype=int)]).max(axis=1).toarray().ravel()
-        return found
+            return abs(examples - current).max(axis=1)
+        return abs(examples - current[np.zeros(len(chosen), dtype=int)]).max(axis=1).toarray().ravel()
 
     def begin_block(self) -> None:
         super().begin_block()

@@ -6,31 +6,24 @@ from budgetrun.engine.hypotheses.base import MOST_CHANGES, SCALED
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.sums import copy, inner, multiply
+from budgetrun.kernels.sums import copy, inner
 
 # Quotients of weights that differ by less, relative to the weight, are the same.
 SAME = 1e-15
 
 
 class Decaying(Expansion):
-    """f = sum_i coef_i k(x_i, .), multiplied by ``decay`` in every round after the prediction.
+    """f = sum_i coef_i k(x_i, .), multiplied by ``decay``, in (0, 1], in every round after the prediction.
 
     The verbs are `add` and `displace`, which apply after the decay of the current round. Support examples are in places
     counted from 0; a new example takes the place of the one that it displaces.
 
-    Parameters
-    ----------
-    decay : float in (0, 1]
-
-    Attributes
-    ----------
+    Attributes:
     coef : ndarray of float64, shape (size,)
         The weights for the prediction of the next round, by place.
 
-    Notes
-    -----
-    Rounds without a loss cost one multiplication: the decay since round `_since` is applied when the learner acts, or
-    at the end of 64 rounds.
+    Notes: Rounds without a loss cost one multiplication: the decay since round `_since` is applied when the learner
+    acts, or at the end of 64 rounds.
     """
 
     form = "decaying"
@@ -46,8 +39,6 @@ class Decaying(Expansion):
     @property
     def coef(self) -> np.ndarray:
         return self._weights[self._head : self._tail] * self._powers[self._now - self._since]
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def displace(self, i: int, weights: np.ndarray) -> None:
         """Replace support example ``i`` by the example of the current round, and set all weights, shape (size,)."""
@@ -66,8 +57,6 @@ class Decaying(Expansion):
         self._change_scores(gone, -removed)
         self._change_scores(SCALED, factor)
         self._change_scores(slot, weights[i])
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def _begin_round(self) -> None:
         self._moved = (self._powers[1] - 1) * self.scores[self._round]
@@ -89,7 +78,8 @@ class Decaying(Expansion):
     def _pass(self, n_rounds: int) -> float:
         """Multiply the weights by the decay of the rounds up to ``n_rounds``, and return the factor."""
         factor = self._powers[n_rounds - self._since]
-        multiply(self._weights[self._head : self._tail], factor)
+        weights = self._weights[self._head : self._tail]
+        weights *= factor
         self._change_weights()
         self._mass *= factor
         self._since = self._now = n_rounds

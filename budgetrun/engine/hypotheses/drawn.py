@@ -15,29 +15,21 @@ class Drawn(Hypothesis):
 
     The verbs, for that one, are `add` and `scale`.
 
-    Parameters
-    ----------
-    kernels : list of Gaussian
+    Attributes:
     chosen : int
-        The kernel of the first round.
-
-    Attributes
-    ----------
-    chosen : int
-        The kernel of the current round; assigned for the next one.
+        The kernel of the current round, at first of the first one; assigned for the next one.
     norm_sq : ndarray of float64, shape (kernels,)
         ||f_i||^2.
     slots, coef : ndarray, shape (size,)
         The support examples of all kernels, oldest first, each in one f_i with this weight.
 
-    Notes
-    -----
-    Kernel values are computed from squared distances, which serve all kernels, when a round comes.
+    Notes: Kernel values are computed from squared distances, which serve all kernels, when a round comes.
     """
 
     form = "drawn"
     compiled = False
     needs_values = False
+    block_bytes = 8.0
 
     def __init__(self, pool: Pool, kernels: list[Gaussian], chosen: int) -> None:
         super().__init__(pool)
@@ -102,20 +94,14 @@ class Drawn(Hypothesis):
         slots, weights = self._own()
         tile, column = self._distances[self._tile], t - self.tile_start
         self._current, mass = evaluated_sums(self._kernels[self.chosen], weights, slots, tile, column)
-        self.scores[t] = score = 0.0 if abs(self._current) <= CANCELLED * mass else self._current
-        return score
+        return self._set_score(t, self._current, CANCELLED * mass)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros(X.shape[0])
         slots, weights = self._own()
-        if len(slots):
-            assert self._pool.kind is not None
-            values = self._pool.kind.taken(slots).between(self._kernels[self.chosen], X)
-            add_up(weights, np.arange(len(values)), values, scores)
+        values = self._pool.values(slots, X, self._kernels[self.chosen])
+        add_up(weights, np.arange(len(values)), values, scores)
         return scores
-
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 8 * size * block
 
     def solving(self, size: int) -> float:
         # The kernel values of a part of the examples, from distances.
@@ -132,5 +118,4 @@ class Drawn(Hypothesis):
             np.concatenate([row[:n] for row, n in zip(of_each, self._sizes, strict=True)])
             for of_each in (self._slots, rows)
         )
-        ordered: np.ndarray = values[np.argsort(self._pool.rounds[slots])]
-        return ordered
+        return values[np.argsort(self._pool.rounds[slots])]

@@ -8,6 +8,7 @@ from scipy.linalg import solve_triangular
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
+from budgetrun.kernels.spans import LEAST
 
 
 class Embedded(Hypothesis):
@@ -15,15 +16,13 @@ class Embedded(Hypothesis):
 
     The verbs are `project`, `step` and `join`.
 
-    Parameters
-    ----------
+    Parameters:
     C : float, > 0
         The largest |f(x)|.
     g : float, > 0
         The ridge of leverage scores.
 
-    Attributes
-    ----------
+    Attributes:
     phi : ndarray of float64, shape (n,)
         The coordinates for the example of the current round.
     w : ndarray of float64, shape (n,)
@@ -33,15 +32,14 @@ class Embedded(Hypothesis):
     coef : ndarray of float64, shape (size,)
         The weights of w . phi on the dictionary, oldest first.
 
-    Notes
-    -----
-    The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared distance
-    from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64, even in
-    runs in float32.
+    Notes: The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared
+    distance from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64,
+    even in runs in float32.
     """
 
     form = "embedded"
     compiled = False
+    table_bytes, kept_table_bytes, block_bytes = 40.0, 24.0, 16.0
 
     def __init__(self, pool: Pool, C: float, g: float) -> None:
         super().__init__(pool)
@@ -58,8 +56,6 @@ class Embedded(Hypothesis):
         # For the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
         self._Z = self._solved = np.zeros((0, 0))
         self._residuals = np.zeros(0)
-
-    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def slots(self) -> np.ndarray:
@@ -82,8 +78,6 @@ class Embedded(Hypothesis):
 
     def kernel_row(self) -> np.ndarray:
         return self._values_in_tile(self.slots)[:, self._round - self.tile_start]
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def project(self, direction: np.ndarray) -> None:
         """Move w to the nearest one with |w . phi| <= C, where the squared distance of w and v is (w-v)^T A (w-v).
@@ -108,45 +102,28 @@ class Embedded(Hypothesis):
         solved = S * self._solved[i]
         last = math.sqrt(S * S * square + self.g - solved @ solved)
         more = (S * values - self._solved @ solved) / last
-        self._ridge_factor = _extended(self._ridge_factor, solved, last)
+        self._ridge_factor = one_larger(self._ridge_factor, last, solved)
         self._solved = np.column_stack((self._solved, more))
         self._residuals -= np.square(more)
         self._S = np.append(self._S, S)
         apart = float(square - phi @ phi)
-        grows = apart > _LEAST * square
+        grows = apart > LEAST * square
         if grows:
             last = math.sqrt(apart)
-            self._factor = _extended(self._factor, phi, last)
+            self._factor = one_larger(self._factor, last, phi)
             self._Z = np.column_stack((self._Z, (values - self._Z @ phi) / last))
             self.w, self.phi = np.append(self.w, 0.0), self._Z[i]
         self._basis = np.append(self._basis, grows)
         self._slots = np.append(self._slots, slot)
         return grows
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; at most 1e-9 counts as 0."""
         self.phi = self._Z[t - self.tile_start]
-        score = self._cut(float(self.w @ self.phi))
-        score = 0.0 if abs(score) <= self.rounding else score
-        self.scores[t] = score
-        return score
+        return self._set_score(t, self.current, self.rounding)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
-        scores: np.ndarray = np.clip(self.coef @ self._values_with(X), -self.C, self.C)
-        return scores
-
-    def memory(self, size: int, block: int) -> float:
-        return super().memory(size, block) + 16 * size * block
-
-    def bytes_needed(self, size: int) -> float:
-        return 40.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return super().bytes_kept(size, row, n_features) + 24.0 * size**2
+        return np.clip(self.coef @ self._pool.values(self.slots, X), -self.C, self.C)
 
     def solving(self, size: int) -> float:
         return 4.0 * size**2
@@ -169,8 +146,7 @@ class Embedded(Hypothesis):
         """Return k(x_i, x_t) between examples in the pool and those of the tile's rounds, shape (n, rounds)."""
         rounds = slice(self.tile_start, self.tile_end)
         if self._pool.dtype == np.float64:
-            values: np.ndarray = self._tiles[self._tile][slots, : rounds.stop - rounds.start]
-            return values
+            return self._tiles[self._tile][slots, : rounds.stop - rounds.start]
         return self._pool.between(slots, self._block_slots[rounds])
 
 
@@ -178,24 +154,12 @@ def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the solutions of a lower triangular system for the columns of ``right``, (n, m): shape (m, n)."""
     if not len(right):
         return np.zeros(right.T.shape)
-    found: np.ndarray = solve_triangular(factor, right, lower=True, check_finite=False)
-    return np.ascontiguousarray(found.T)
+    return np.ascontiguousarray(solve_triangular(factor, right, lower=True, check_finite=False).T)
 
 
-def _extended(factor: np.ndarray, row: np.ndarray, last: float) -> np.ndarray:
-    """Return a Cholesky factor with one more row."""
-    larger = one_larger(factor, last)
-    larger[-1, :-1] = row
-    return larger
-
-
-def one_larger(matrix: np.ndarray, last: float) -> np.ndarray:
-    """Return a matrix with one more row and column of zeros, except for the last number of the diagonal."""
+def one_larger(matrix: np.ndarray, last: float, row: np.ndarray | float = 0.0) -> np.ndarray:
+    """Return a matrix with one more column, of zeros, and one more ``row``, which ends with ``last``."""
     n = len(matrix)
-    larger: np.ndarray = np.zeros((n + 1, n + 1), order="F")
-    larger[:n, :n], larger[n, n] = matrix, last
+    larger = np.zeros((n + 1, n + 1), order="F")
+    larger[:n, :n], larger[n, :n], larger[n, n] = matrix, row, last
     return larger
-
-
-# In units of k(x, x): what an example that extends the basis has outside the span.
-_LEAST = 1e-6

@@ -7,13 +7,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from budgetrun.base.problem import CANCELLED, UNSURE
-from budgetrun.engine.hypotheses.base import SCALED, Hypothesis, Summed
+from budgetrun.base.problem import UNSURE
+from budgetrun.engine.hypotheses.base import SCALED, Hypothesis, Summed, sum_and_limit
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, multiply, put, taken
+from budgetrun.kernels.kinds import enlarged
+from budgetrun.kernels.sums import add_multiple, add_up, copy, inner, put, taken
 
 _NONE, _OLDEST, _ALL = range(3)
 
@@ -80,8 +81,6 @@ class Expansion(Summed):
         self._free_places = np.zeros(0, dtype=np.intp)
         self._n_free = 0
 
-    # -- read by learners ----------------------------------------------------------------------------------------
-
     @property
     def coef(self) -> np.ndarray:
         return self._weights[self._head : self._tail]
@@ -115,25 +114,35 @@ class Expansion(Summed):
         """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
         return self._pool.between(self.slots, self.slots)
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
         slot = self._block_slots[self._round]
-        square = self._squares[slot]
+        square, score = self._squares[slot], self.current
         if self._track != _NONE:
-            self._append_tracked(weight, square, self.current, self.kernel_row())
-        self._append(slot, weight, square, self.current)
+            values = self.kernel_row()
+            add_multiple(self.self_scores, weight, values)
+            self._own[self._tail] = weight * square
+            if self._track == _ALL:
+                self._own[self._tail] += score
+                self._n_free -= 1
+                place = self._free_places[self._n_free]
+                self._place[self._tail] = place
+                put(values, self._place[self._head : self._tail], self._pairs[place])
+        if self._normed:
+            self._norm_sq += weight * (2 * score + weight * square)
+        self._put_last(slot, weight)
+        self._change_scores(slot, weight)
         self._moved += weight * square
 
     def scale(self, phi: float) -> None:
         """f *= phi."""
         if phi == 1.0:
             return
-        multiply(self._weights[self._head : self._tail], phi)
+        weights, tracked = self._weights[self._head : self._tail], self.self_scores
+        weights *= phi
         self._change_weights()
         if self._track != _NONE:
-            multiply(self.self_scores, phi)
+            tracked *= phi
         self._moved += (phi - 1) * self.current
         self._mass *= phi
         self._norm_sq *= phi * phi
@@ -141,14 +150,14 @@ class Expansion(Summed):
 
     def evict(self, i: int) -> None:
         """f -= coef_i k(x_i, .), and drop support example ``i``."""
-        at = self._head + i
+        at, tail = self._head + i, self._tail
         self._shift(i, -self._weights[at], i)
         if self._track == _ALL:
             self._free_places[self._n_free] = self._place[at]
             self._n_free += 1
         if self._track != _NONE and i > 0:
-            close_gap(self._own, at, self._tail)
-            close_gap(self._place, at, self._tail)
+            self._own[at : tail - 1] = self._own[at + 1 : tail]
+            self._place[at : tail - 1] = self._place[at + 1 : tail]
         self._remove(i)
 
     def shift(self, i: int, delta: float) -> None:
@@ -189,8 +198,6 @@ class Expansion(Summed):
                 self._pairs, self._n_free = K, 0
                 self._make_room()
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     @property
     def tracked(self) -> tuple[bool, int]:
         """The quantities that the expansion tracks."""
@@ -209,13 +216,11 @@ class Expansion(Summed):
         self._free_places = np.resize(self._free_places, room)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
         # An example that was added in round r (from 0) and kept its weight is part of the hypotheses of all later
         # rounds.
         share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
         scores = np.zeros(X.shape[0])
-        add_up(share * self.coef, np.arange(self.size), self._values_with(X), scores)
+        add_up(share * self.coef, np.arange(self.size), self._pool.values(self.slots, X), scores)
         return scores
 
     @property
@@ -229,11 +234,8 @@ class Expansion(Summed):
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
         if abs(score) <= UNSURE * self._mass * self.lengths[t]:
-            values, weights = self._values_at(t), self._weights[self._head : self._tail]
-            score = float(inner(weights, values))
-            if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
-                score = 0.0
-            self.scores[t] = score
+            score, least = sum_and_limit(self._weights[self._head : self._tail], self._values_at(t))
+            return self._set_score(t, score, least)
         return score
 
     def memory(self, size: int, block: int) -> float:
@@ -241,14 +243,12 @@ class Expansion(Summed):
 
     def bytes_needed(self, size: int) -> float:
         # The pairs are copied as they grow.
-        return 1.5 * 8 * (size + 1) ** 2 if self._track == _ALL and size else 0.0
+        return super().bytes_needed(size) + (1.5 * 8 * (size + 1) ** 2 if self._track == _ALL and size else 0.0)
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # Scores of support examples and their places; pairs, and free places.
         pairs = 8.0 * size * (size + 1) if self._track == _ALL else 0.0
         return super().bytes_kept(size, row, n_features) + 16.0 * size + pairs
-
-    # -- scores --------------------------------------------------------------------------------------------------
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
         tile, scores, n = self._tiles[self._tile][:, t - self.tile_start :], self.scores[t : self.tile_end], 0
@@ -262,29 +262,9 @@ class Expansion(Summed):
     def _change(self, slot: int, weight: float, t: int) -> None:
         rest = self.scores[t : self.tile_end]
         if slot == SCALED:
-            multiply(rest, weight)
+            rest *= weight
         else:
             add_multiple(rest, weight, self._tiles[self._tile, slot, t - self.tile_start :])
-
-    # -- the support set -----------------------------------------------------------------------------------------
-
-    def _append(self, slot: int, weight: float, square: float, score: float) -> None:
-        """f += weight k(x, .), for an example x whose score was ``score``, as the youngest support example."""
-        if self._normed:
-            self._norm_sq += weight * (2 * score + weight * square)
-        self._put_last(slot, weight)
-        self._change_scores(slot, weight)
-
-    def _append_tracked(self, weight: float, square: float, score: float, values: np.ndarray) -> None:
-        """Track a new example; ``values`` are its kernel values with the support examples."""
-        add_multiple(self.self_scores, weight, values)
-        self._own[self._tail] = weight * square
-        if self._track == _ALL:
-            self._own[self._tail] += score
-            self._n_free -= 1
-            place = self._free_places[self._n_free]
-            self._place[self._tail] = place
-            put(values, self._place[self._head : self._tail], self._pairs[place])
 
     def _shift(self, i: int, delta: float, own: int) -> None:
         """Update everything that depends on f, except the weight itself, for coef_i += delta.
@@ -325,13 +305,12 @@ class Expansion(Summed):
         old, most = len(self._pairs), min(self._most, self._capacity)
         if self._track == _ALL and most > old:
             room = min(max(most, old * 3 // 2), self._capacity)
-            pairs, free = np.zeros((room, room)), np.zeros(room, dtype=np.intp)
-            pairs[:old, :old] = self._pairs
+            free = np.zeros(room, dtype=np.intp)
             # The last one is the next to be taken: the first place.
             n_new = room - old
             free[:n_new] = np.arange(room - 1, old - 1, -1)
             free[n_new : n_new + self._n_free] = self._free_places[: self._n_free]
-            self._pairs, self._free_places = pairs, free
+            self._pairs, self._free_places = enlarged(self._pairs, room, room), free
             self._n_free += n_new
 
 

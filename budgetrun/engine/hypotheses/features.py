@@ -19,8 +19,7 @@ class OfFeatures(Hypothesis):
     These multiples are recorded, and added to w when w is needed, at the latest at the end of a tile of 64 rounds. The
     verb is `step`.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, > 0
         The scale of scores: the learner's step. A score of at most ``unit`` ||k(x, .)|| times `rounding` counts as 0.
     """
@@ -43,8 +42,7 @@ class OfFeatures(Hypothesis):
         acted = self._steps.nonzero()[0]
         if self._features is None or not len(acted):
             return self._w
-        change: np.ndarray = self._steps[acted] @ self._features.Z[self._start + acted]
-        return self._w + change
+        return self._w + self._steps[acted] @ self._features.Z[self._start + acted]
 
     def step(self, weight: float) -> None:
         """w += weight z(x_t), for the example x_t of the current round."""
@@ -72,9 +70,7 @@ class OfFeatures(Hypothesis):
         return self._settled(t)
 
     def _settled(self, t: int) -> float:
-        if abs(self.scores[t]) <= self.rounding * self._unit * self.lengths[t]:
-            self.scores[t] = 0.0
-        return float(self.scores[t])
+        return self._set_score(t, self.scores[t], self.rounding * self._unit * self.lengths[t])
 
     def end_block(self) -> None:
         self._w = self.w
@@ -101,14 +97,7 @@ class WithoutSupport(Hypothesis):
 
 
 class ExplicitFeatures(WithoutSupport, OfFeatures):
-    """f = w . z(x) over the features of a map. The support set is empty.
-
-    Parameters
-    ----------
-    features : FeatureMap
-    unit : float, > 0
-        See `OfFeatures`.
-    """
+    """f = w . z(x) over the features of a map. The support set is empty."""
 
     form = "features"
 
@@ -118,8 +107,7 @@ class ExplicitFeatures(WithoutSupport, OfFeatures):
 
     def begin_block(self) -> None:
         super().begin_block()
-        pool = self._pool
-        self._features = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots))
+        self._features = self._map.of_block(self._pool)
         self.lengths = self._map.lengths(self._features.Z)
         if not len(self._w):
             self._w = np.zeros(self._features.Z.shape[1])
@@ -132,8 +120,7 @@ class ExplicitFeatures(WithoutSupport, OfFeatures):
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         Z = self._map.of(X)
-        scores: np.ndarray = Z @ self.w if len(self.w) else np.zeros(len(Z))
-        return scores
+        return Z @ self.w if len(self.w) else np.zeros(len(Z))
 
 
 def random_features(pool: Pool, rate: float, n_frequencies: int, seed: int) -> RandomFeatures:

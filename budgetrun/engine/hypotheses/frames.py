@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses import Hinted, Spanned
 from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import TriangularRows, negligible, refuse_impossible
 
 
 class Framed(Spanned):
@@ -18,14 +18,9 @@ class Framed(Spanned):
 
     P is the projection on the span. The frame is that of the Cholesky factor of the kernel matrix: a new support
     example adds a coordinate, and leaves the others as they are. The verbs are `add`, `project` and `scale`.
+    ``shape`` is the number of classes, for one function per class.
 
-    Parameters
-    ----------
-    shape : int
-        The number of classes, for one function per class.
-
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (size,) or (n_classes, size)
         The coordinates of f.
     z : ndarray of float64, shape (size,)
@@ -37,10 +32,8 @@ class Framed(Spanned):
     norm_sq : float, or ndarray of shape (n_classes,)
         ||f||^2.
 
-    Notes
-    -----
-    A score whose terms cancel except for `rounding` counts as 0, as in `Projected`. An example must be added only if
-    its residual is above ``LEAST`` k(x, x): coordinates computed from a smaller one are mostly rounding error.
+    Notes: A score whose terms cancel except for `rounding` counts as 0, as in `Projected`. An example must be added
+    only if its residual is above ``LEAST`` k(x, x): coordinates computed from a smaller one are mostly rounding error.
     """
 
     form = "framed"
@@ -54,11 +47,10 @@ class Framed(Spanned):
         self.z = np.zeros(0)
         self._rows = TriangularRows()
         # The coordinates of the examples of the last rounds before the block, and of those of the block, by rows, with
-        # room for those that the block can add; how many rounds before it; their slots; and the residuals of the block.
+        # room for those that the block can add; how many rounds before it; and their slots.
         self._room = np.zeros((0, 0))
         self._n_kept = 0
         self._row_slots = np.empty(0, dtype=np.intp)
-        self._residuals = np.empty(0)
 
     @property
     def _coordinates(self) -> np.ndarray:
@@ -113,8 +105,6 @@ class Framed(Spanned):
         """f *= phi."""
         self.w = np.asarray(phi)[..., None] * self.w
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def _begin_round(self) -> None:
         self.z = self._coordinates[self._n_kept + self._round]
 
@@ -140,26 +130,16 @@ class Framed(Spanned):
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         terms = self._terms(t)
-        score = float(terms.sum())
-        self.scores[t] = score = 0.0 if abs(score) <= negligible(terms, self.rounding) else score
-        return score
+        return self._set_score(t, terms.sum(), negligible(terms, self.rounding))
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.size:
             return np.zeros((*self.w.shape[:-1], X.shape[0]))
-        scores: np.ndarray = self.coef @ self._values_with(X)
-        return scores
+        return self.coef @ self._pool.values(self.slots, X)
 
     def _terms(self, t: int) -> np.ndarray:
         """Return the terms of f(x_t) for round ``t`` of the block, shape (size,) or (n_classes, size)."""
         return self.w * self._coordinates[self._n_kept + t]
-
-    def _settle(self, t: int) -> None:
-        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
-
-
-# In units of k(x, x): an example with a residual of at most this is not added.
-LEAST = 1e-6
 
 
 class MulticlassFramed(Framed):
@@ -182,8 +162,7 @@ class MulticlassFramed(Framed):
 class HintedFramed(Hinted, Framed):
     """w . z(x), with a hint. For the parameters, see `Hinted`.
 
-    Attributes
-    ----------
+    Attributes:
     projected_hint : float
         The inner product of the hint with P k(x, .) for the example x of the current round.
     """
@@ -210,25 +189,23 @@ class HintedFramed(Hinted, Framed):
 class Curved(Framed):
     """w . z(x), with the inverse of a matrix A of second-order information; predictions are cut to [-C, C].
 
-    Parameters
-    ----------
+    Parameters:
     mu : float, > 0
         A is mu I at first, also for coordinates that are added later.
     C : float, > 0
         The largest prediction.
 
-    Attributes
-    ----------
+    Attributes:
     inverse : ndarray of float64, shape (size, size)
         A^-1; computed.
 
-    Notes
-    -----
-    Within a block, A^-1 is that of its start minus the sum of u u^T over vectors u, one per step. Its products with the
-    coordinates of all the block's examples, and the sum at the end, are products of matrices.
+    Notes: Within a block, A^-1 is that of its start minus the sum of u u^T over vectors u, one per step. Its products
+    with the coordinates of all the block's examples, and the sum at the end, are products of matrices.
     """
 
     form = "curved"
+    # In addition: A^-1, twice while a block ends; its products, and its changes.
+    table_bytes, kept_table_bytes, block_bytes = 4.0 + 16.0, 4.0 + 8.0, 24.0 + 16.0
 
     def __init__(self, pool: Pool, mu: float, C: float) -> None:
         super().__init__(pool)
@@ -283,22 +260,10 @@ class Curved(Framed):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         return np.clip(super().score(X, averaged), -self._C, self._C)
 
-    def memory(self, size: int, block: int) -> float:
-        # The products of A^-1 and its changes.
-        return super().memory(size, block) + 16 * size * block
-
-    def bytes_needed(self, size: int) -> float:
-        # A^-1, twice while a block ends.
-        return super().bytes_needed(size) + 16.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return super().bytes_kept(size, row, n_features) - 8.0 * size**2
-
     def _direction(self) -> np.ndarray:
         """Return A^-1 z(x) for the example x of the current round."""
         at_start, n = self._products[self._round], len(self._inverse)
         if self.size > n:
             at_start = np.concatenate([at_start, self.z[n:] / self._mu])
         changes = self._changes[: self._n_changes, : self.size]
-        direction: np.ndarray = at_start - (changes @ self.z) @ changes
-        return direction
+        return at_start - (changes @ self.z) @ changes

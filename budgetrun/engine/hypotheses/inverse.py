@@ -8,7 +8,8 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import Table
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.sums import add_outer, close_gap, product, put, taken
+from budgetrun.kernels.kinds import enlarged
+from budgetrun.kernels.sums import add_outer, drop_place, product, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion
@@ -23,6 +24,9 @@ class Inverse(Table):
     many ``additions``, the inverse is computed from G again before rounding has grown.
     """
 
+    # G and its inverse, and a copy of both while they grow.
+    table_bytes, kept_table_bytes = 32.0, 16.0
+
     def __init__(self, ridge: float) -> None:
         self.ridge = ridge
         self.matrix: np.ndarray = np.zeros((0, 0))
@@ -30,13 +34,6 @@ class Inverse(Table):
         self.places = np.arange(0)
         self.size = 0
         self.additions = 0
-
-    def bytes_needed(self, size: int) -> float:
-        # G and its inverse, and a copy of both while they grow.
-        return 32.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return 8.0 * size * (2 * size + 1)
 
     def add_current(self, f: Expansion) -> None:
         """Add the example of the current round, as the youngest, to a full support set.
@@ -74,9 +71,8 @@ class Inverse(Table):
         add_outer(self.values, -1 / column[place], column)
         self.matrix[place] = self.matrix[:, place] = 0.0
         self.values[place] = self.values[:, place] = 0.0
-        close_gap(self.places, i, self.size)
+        drop_place(self.places, i, self.size)
         self.size -= 1
-        self.places[self.size] = place
         return shares
 
     def solved(self, right: np.ndarray) -> np.ndarray:
@@ -106,12 +102,9 @@ class Inverse(Table):
     def _make_room(self, f: Expansion) -> None:
         n, known = f.size, self.size
         room = n + 1 + (n // 4 if known else 0)
-        matrix, values = np.zeros((room, room)), np.zeros((room, room))
-        if known:
-            matrix[:n, :n], values[:n, :n] = self.matrix, self.values
-        else:
-            matrix[:n, :n] = f.gram() + self.ridge * np.eye(n)
-        self.matrix, self.values = matrix, values
+        if not known:
+            self.matrix = f.gram() + self.ridge * np.eye(n)
+        self.matrix, self.values = enlarged(self.matrix, room, room), enlarged(self.values, room, room)
         self.places, self.size = np.append(self.places, np.arange(len(self.places), room)), n
 
     def _by_place(self, values: np.ndarray) -> np.ndarray:
@@ -123,8 +116,7 @@ class Inverse(Table):
         return self._refined(product(self.values, right), right)
 
     def _refined(self, found: np.ndarray, right: np.ndarray) -> np.ndarray:
-        refined: np.ndarray = found + product(self.values, right - product(self.matrix, found))
-        return refined
+        return found + product(self.values, right - product(self.matrix, found))
 
 
 def keep_and_add(f: Expansion, i: int, weights: np.ndarray) -> None:

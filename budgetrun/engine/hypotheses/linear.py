@@ -1,7 +1,7 @@
 """Linear functions of the examples themselves, with an intercept, whose sums have a stated order."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +19,7 @@ class Linear(WithoutSupport):
 
     The verbs are `step`, `shift` and `adapt`.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, >= 0
         The scale of scores: the learner's step. A score of at most ``unit`` times `rounding` counts as 0.
     squared : float, >= 0
@@ -28,18 +27,17 @@ class Linear(WithoutSupport):
     splines : bool
         Whether x are `hats` of the examples, so that f is a sum of piecewise linear functions of single features.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (d + 1,), or (17 d + 1,) for splines
         The weights; the first is the intercept.
 
-    Notes
-    -----
-    A round's score is computed when the round comes: the intercept, then one stored value after the other. So it has
-    the same bits however a stream is cut, and for dense and sparse rows.
+    Notes: A round's score is computed when the round comes: the intercept, then one stored value after the other. So it
+    has the same bits however a stream is cut, and for dense and sparse rows.
     """
 
     form = "linear"
+    # Learners of a pool have the same rows of a block.
+    _shares_rows: ClassVar[bool] = True
 
     def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False) -> None:
         super().__init__(pool, *shape)
@@ -72,28 +70,17 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._values, self._places, self._starts, n = self._rows_of_block()
+        known: dict[bool, Any] = self._pool.of_block if self._shares_rows else {}
+        if self._splines not in known:
+            rows = self._read(self._pool.examples(self._block_slots), True)
+            known[self._splines] = *with_ones(rows), rows.shape[1] + 1
+        self._values, self._places, self._starts, n = known[self._splines]
         if not len(self.w):
             self._widen(n)
 
-    def _rows_of_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """Return the block's examples, as `with_ones` does, and the number of weights; other learners share them."""
-        shared: dict[bool, Any] = self._pool.of_block
-        if self._splines not in shared:
-            shared[self._splines] = self._computed_rows()
-        return shared[self._splines]
-
-    def _computed_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        rows = self._read(self._pool.examples(self._block_slots), True)
-        return *with_ones(rows), rows.shape[1] + 1
-
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
-        score = self._sum(t)
-        if abs(score) <= self.rounding * self._unit:
-            score = 0.0
-        self.scores[t] = score
-        return score
+        return self._set_score(t, self._sum(t), self.rounding * self._unit)
 
     def _sum(self, t: int) -> float:
         places, values = self._row(t)
@@ -107,8 +94,7 @@ class Linear(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        scores: np.ndarray = sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
-        return scores
+        return sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return float(self.w.nbytes + self._squared.nbytes)
@@ -129,10 +115,8 @@ class Linear(WithoutSupport):
 class StandardisedLinear(Linear):
     """As `Linear`, with inputs standardised by the rows before (`Standardised`)."""
 
+    _shares_rows = False
     _scale: Standardised | None = None
-
-    def _rows_of_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        return self._computed_rows()
 
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         if self._scale is None:

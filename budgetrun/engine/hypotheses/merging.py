@@ -95,8 +95,7 @@ def log(x: np.ndarray) -> np.ndarray:
     series = np.zeros_like(x)
     for k in range(37, 0, -2):
         series = series * (s * s) + 1 / k
-    result: np.ndarray = exponent * LOG_2 + 2 * s * series
-    return result
+    return exponent * LOG_2 + 2 * s * series
 
 
 def lightest(weights: np.ndarray, same_sign: bool) -> int:

@@ -16,23 +16,18 @@ class Mixture(WithoutSupport):
 
     The verbs are `descend`, `begin_copy` and assigning ``shares``. The support set is empty.
 
-    Parameters
-    ----------
-    features : SeveralWidths
+    Parameters:
     unit : float, > 0
         The scale of scores: the learner's step. Scores and parts of at most `rounding` times this count as 0.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (copies, kernels, D)
         One copy at first.
     shares : ndarray of float64, shape (copies, kernels)
     parts : ndarray of float64, shape (copies, kernels)
         w_ij . z_j(x), for the example x of the current round at prediction time.
 
-    Notes
-    -----
-    All parts change in every round, so a round's score is computed when the round comes.
+    Notes: All parts change in every round, so a round's score is computed when the round comes.
     """
 
     form = "mixture"
@@ -68,8 +63,7 @@ class Mixture(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        pool = self._pool
-        self._Z = self._map.of_block(pool.seen, lambda: pool.examples(pool.block_slots)).Z
+        self._Z = self._map.of_block(self._pool).Z
         if not self.w.shape[2]:
             self.w = np.zeros((1, *self._Z.shape[1:]))
 
@@ -82,9 +76,7 @@ class Mixture(WithoutSupport):
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
         self.parts = self.settled((self.w * self._Z[t]).sum(axis=2))
-        score = float((self.shares * self.parts).sum())
-        self.scores[t] = score = 0.0 if abs(score) <= self.rounding * self._unit else score
-        return score
+        return self._set_score(t, (self.shares * self.parts).sum(), self.rounding * self._unit)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self.w = self._map.widened(self.w, n_features)
@@ -92,8 +84,7 @@ class Mixture(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.w.shape[2]:
             return np.zeros(X.shape[0])
-        scores: np.ndarray = np.einsum("tjd,jd->t", self._map.of(X), (self.shares[..., None] * self.w).sum(axis=0))
-        return scores
+        return np.einsum("tjd,jd->t", self._map.of(X), (self.shares[..., None] * self.w).sum(axis=0))
 
     def memory(self, size: int, block: int) -> float:
         # The features of the block, three times while they are computed.

@@ -3,10 +3,10 @@
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED, UNSURE
-from budgetrun.engine.hypotheses.base import Summed
+from budgetrun.engine.hypotheses.base import Summed, sum_and_limit
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.sums import add_multiple, add_up, inner
+from budgetrun.kernels.sums import add_multiple, add_up
 
 
 class MulticlassExpansion(Summed):
@@ -14,8 +14,7 @@ class MulticlassExpansion(Summed):
 
     The verbs are `add` and `evict`. The scores of f_0, ..., f_{m-1} are the rows of `scores`.
 
-    Attributes
-    ----------
+    Attributes:
     coef : ndarray of float64, shape (n_classes, size)
         The weights, oldest example first.
     """
@@ -40,8 +39,6 @@ class MulticlassExpansion(Summed):
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return super().bytes_kept(size, row, n_features) + 16.0 * size
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def add(self, y: int, rival: int, weight: float) -> None:
         """f_y += weight k(x_t, .) and f_rival -= weight k(x_t, .), for the example of the current round."""
         slot = self._block_slots[self._round]
@@ -55,8 +52,6 @@ class MulticlassExpansion(Summed):
         self._remove(i)
         self._shift(slot, -weight)
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def _begin_round(self) -> None:
         self._moved[:] = 0.0
 
@@ -68,23 +63,24 @@ class MulticlassExpansion(Summed):
         """
         least = UNSURE * self._mass * self.lengths[t]
         rival, lead, tied = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
-        if tied:
-            limits = self._sum_at(t)
-            return rival_among(self.scores[:, t], y, handicaps, limits)
-        return rival, lead
+        if not tied:
+            return rival, lead
+        # Sum the scores again.
+        weights, values, limits = self._weights[self._head : self._tail], self._values_at(t), np.zeros(self.n_classes)
+        for c in range(self.n_classes):
+            mine, signed = self._of_class(c, weights, self.slots)
+            self.scores[c, t], limits[c] = sum_and_limit(signed, values[mine])
+        return rival_among(self.scores[:, t], y, handicaps, limits)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         scores = np.zeros((self.n_classes, X.shape[0]))
-        if self.size:
-            # An example that was added in round r (from 0) and kept its weight is part of all later hypotheses.
-            share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
-            weights, values = share * self._weights[self._head : self._tail], self._values_with(X)
-            for c in range(self.n_classes):
-                mine, signed = self._of_class(c, weights, self.slots)
-                add_up(signed, np.flatnonzero(mine), values, scores[c])
+        # An example that was added in round r (from 0) and kept its weight is part of all later hypotheses.
+        share = 1 - (self.rounds + 1) / self._pool.seen if averaged else 1.0
+        weights, values = share * self._weights[self._head : self._tail], self._pool.values(self.slots, X)
+        for c in range(self.n_classes):
+            mine, signed = self._of_class(c, weights, self.slots)
+            add_up(signed, np.flatnonzero(mine), values, scores[c])
         return scores
-
-    # -- scores --------------------------------------------------------------------------------------------------
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
         tile = self._tiles[self._tile][:, t - self.tile_start :]
@@ -97,15 +93,6 @@ class MulticlassExpansion(Summed):
         values = self._tiles[self._tile, slot, t - self.tile_start :]
         add_multiple(self.scores[self._classes[slot], t : self.tile_end], weight, values)
         add_multiple(self.scores[self._rivals[slot], t : self.tile_end], -weight, values)
-
-    def _sum_at(self, t: int) -> np.ndarray:
-        """Sum the scores of a round of the tile again, and return what counts as rounding of each."""
-        weights, values, limits = self._weights[self._head : self._tail], self._values_at(t), np.zeros(self.n_classes)
-        for c in range(self.n_classes):
-            mine, signed = self._of_class(c, weights, self.slots)
-            self.scores[c, t] = inner(signed, values[mine])
-            limits[c] = CANCELLED * inner(np.abs(signed), np.abs(values[mine]))
-        return limits
 
     def _of_class(self, c: int, weights: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which examples have a weight in class ``c``, and these weights."""

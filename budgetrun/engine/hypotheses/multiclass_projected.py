@@ -7,18 +7,17 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from budgetrun.engine.hypotheses.multiclass import rival_of
-from budgetrun.engine.hypotheses.projected import LEAST, Spanned
+from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import LEAST, SpannedFunction, negligible, refuse_impossible, settle
 
 
 @dataclass
 class Part:
     """A connected set of labels, with its support pairs (x_i, y_i).
 
-    Attributes
-    ----------
+    Attributes:
     labels : ndarray of int, shape (q,)
     kernel : ndarray, shape (q, q)
         The label kernel between them.
@@ -48,13 +47,11 @@ class MulticlassProjected(Spanned):
     The verbs are `add` and `project`. Labels that K does not connect span orthogonal spaces, each of which is one
     `Part`. If K is the Kronecker delta, there is one space per class.
 
-    Parameters
-    ----------
+    Parameters:
     label_kernel : ndarray, shape (n_classes, n_classes)
         K, positive semidefinite.
 
-    Attributes
-    ----------
+    Attributes:
     coef : ndarray of float64, shape (n_classes, size)
         The weights of the pairs (x_i, c), x_i oldest first.
     """
@@ -70,8 +67,6 @@ class MulticlassProjected(Spanned):
         # For each class, its part and its position there.
         self._places = {c: (part, i) for part in self.parts for i, c in enumerate(part.labels.tolist())}
         self._label_kernel = label_kernel
-
-    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def coef(self) -> np.ndarray:
@@ -99,8 +94,6 @@ class MulticlassProjected(Spanned):
         K = self._label_kernel
         return float(self._squares[self._block_slots[t]] * (K[y, y] + K[rival, rival] - 2 * K[y, rival]))
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def project(self, y: int, rival: int, weight: float) -> None:
         """f += weight P (k((x_t, y), .) - k((x_t, rival), .)), for the example of the current round."""
         self._project(y, weight)
@@ -118,8 +111,6 @@ class MulticlassProjected(Spanned):
                 self._project(c, weight)
         if held:
             self._slots = np.append(self._slots, self._pool.block_slots[self._round])
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def _begin_round(self) -> None:
         self._moved = np.zeros(self.n_classes)
@@ -154,17 +145,15 @@ class MulticlassProjected(Spanned):
             else:
                 z = part.function.coordinates.reshape(-1, b, q)
                 part.gaps = squares[:, None, None] * part.kernel - np.einsum("nbc,nbe->bce", z, z)
-            self._settle(part, 0)
+            self._settle_part(part, 0)
 
     def end_block(self) -> None:
         for part in self.parts:
             part.function.end_block()
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros((self.n_classes, X.shape[0]))
         weights = self._weights(self._pool.seen if averaged else None)
-        return self._label_kernel.T @ weights @ self._values_with(X)
+        return self._label_kernel.T @ weights @ self._pool.values(self.slots, X)
 
     def _weights(self, n_rounds: int | None) -> np.ndarray:
         weights = np.zeros((self.n_classes, self.size))
@@ -191,7 +180,7 @@ class MulticlassProjected(Spanned):
         row = part.function.extend(t * q + i, values, math.sqrt(part.gaps[t, i, i])).reshape(-1, q)
         part.function.step(t * q + i, weight, self.now)
         part.gaps[t:] -= row[:, :, None] * row[:, None, :]
-        self._settle(part, t)
+        self._settle_part(part, t)
         part.slots, part.of = np.append(part.slots, slot), np.append(part.of, i)
 
     def _move(self, part: Part, weight: float, now: np.ndarray, values: np.ndarray) -> None:
@@ -199,7 +188,7 @@ class MulticlassProjected(Spanned):
         self._moved[part.labels] += weight * now
         self.scores[part.labels, self._round + 1 :] += weight * values.reshape(-1, part.q).T
 
-    def _settle(self, part: Part, t: int) -> None:
+    def _settle_part(self, part: Part, t: int) -> None:
         """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
         i = np.arange(part.q)
         left = part.gaps[t:, i, i]

@@ -5,7 +5,6 @@ import numpy as np
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.features import OfFeatures
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.features import BlockFeatures
 
@@ -14,14 +13,11 @@ class Nystroem(OfFeatures, Expansion):
     """f = sum_i coef_i k(x_i, .), until `approximate` replaces it by w . z(x) and fixes the support set.
 
     The verb is `add` before that, and `step` after it.
-
-    Parameters
-    ----------
-    unit : float, > 0
-        See `OfFeatures`.
     """
 
     form = "nystroem"
+    # The kernel matrix, its eigenvectors and what they are computed with.
+    table_bytes = 40.0
     _plain = False
 
     def __init__(self, pool: Pool, unit: float) -> None:
@@ -34,10 +30,6 @@ class Nystroem(OfFeatures, Expansion):
         """f is w . z(x)."""
         return self._map is not None
 
-    def bytes_needed(self, size: int) -> float:
-        # The kernel matrix, its eigenvectors and what they are computed with.
-        return 40.0 * size**2
-
     @property
     def coef(self) -> np.ndarray:
         return super().coef if self._map is None else self._map @ self.w
@@ -46,10 +38,7 @@ class Nystroem(OfFeatures, Expansion):
     def approximate(self, features: np.ndarray, w: np.ndarray) -> None:
         """Switch to z(x) = features^T k(x), where k(x) has the kernel values with the support examples.
 
-        Parameters
-        ----------
-        features : ndarray, shape (size, rank)
-        w : ndarray, shape (rank,)
+        ``features`` have the shape (size, rank), and ``w`` (rank,).
         """
         self._map, self.compiled = features, True
         self._find_features()
@@ -70,11 +59,7 @@ class Nystroem(OfFeatures, Expansion):
     def score_at(self, t: int) -> float:
         return self._score_at(t) if self._map is None else self._settled(t)
 
-    def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return Expansion.score(self, X)
-
     def _find_features(self) -> None:
-        """Compute the features of the current block."""
         self._features = BlockFeatures(self._pool.block[self.slots].T.astype(np.float64, copy=False) @ self._map)
 
 

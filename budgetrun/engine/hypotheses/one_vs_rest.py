@@ -19,13 +19,11 @@ class OneVsRestHypothesis(Hypothesis):
 
     Every example is stored once, however many classes hold it.
 
-    Parameters
-    ----------
+    Parameters:
     learners : list of BinaryLearner
         One per class; the label of an example is +1 for the learner of its class, and -1 for all others.
 
-    Attributes
-    ----------
+    Attributes:
     of_classes : list of Hypothesis
         That of each class.
     slots : ndarray of int, shape (size,)
@@ -37,10 +35,8 @@ class OneVsRestHypothesis(Hypothesis):
     largest_size : int
         The largest support set of one class between rounds: what a budget limits.
 
-    Notes
-    -----
-    The scores of two classes tie if they differ by at most `rounding` (1e-9) times the larger one in absolute value.
-    Equal sums over different examples can differ that little; this does not depend on block size or machine.
+    Notes: The scores of two classes tie if they differ by at most `rounding` (1e-9) times the larger one in absolute
+    value. Equal sums over different examples can differ that little; this does not depend on block size or machine.
     """
 
     form = "one_vs_rest"
@@ -130,8 +126,7 @@ class OneVsRestHypothesis(Hypothesis):
         return np.stack([part.score(X, averaged) for part in self.of_classes])
 
     def features_in_use(self) -> np.ndarray:
-        used: np.ndarray = np.any([part.features_in_use() for part in self.of_classes], axis=0)
-        return used
+        return np.any([part.features_in_use() for part in self.of_classes], axis=0)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         for part in self.of_classes:

@@ -20,15 +20,13 @@ class Hinted(Hypothesis):
     The hint is the mean of y_j k(x_j, .) over the last ``window`` rounds j; their examples are stored in addition to
     the support set. A form that mixes this in comes after it in the list of bases. The verb is `set_hint_weight`.
 
-    Parameters
-    ----------
+    Parameters:
     window : int, >= 1
         The number of rounds that the hint averages; at the start of the stream, all rounds so far.
     hint_weight : float
         The initial factor of the hint.
 
-    Attributes
-    ----------
+    Attributes:
     hint : float
         The hint's value on the example of the current round.
     """
@@ -95,8 +93,7 @@ class Hinted(Hypothesis):
         """Return the terms of hint_weight * hint for round ``t`` of the block."""
         first, last = self._span_of_hint(t)
         values = self._pool.block[self._last_slots[first:last], t]
-        terms: np.ndarray = self._hint_weight / max(1, last - first) * self._last_labels[first:last] * values
-        return terms
+        return self._hint_weight / max(1, last - first) * self._last_labels[first:last] * values
 
     def _hints_of(self, y: np.ndarray) -> np.ndarray:
         """Return the hint's value on every example of the block, whose labels are ``y``."""
@@ -117,8 +114,7 @@ class Optimistic(Hinted, Expansion):
 
     The additional verb is `project`. P is the projection on the span of the support set. Parameters: see `Hinted`.
 
-    Attributes
-    ----------
+    Attributes:
     residual : float, >= 0
         ||k(x, .) - P k(x, .)||^2 for the example of the current round: the squared error of projecting it.
     projected_square, projected_hint : float
@@ -137,8 +133,6 @@ class Optimistic(Hinted, Expansion):
         self._shares = np.empty(0)
         self._factored = self._shared = np.empty(0, dtype=np.int64)
 
-    # -- read by learners ----------------------------------------------------------------------------------------
-
     @property
     def projected_square(self) -> float:
         return float(self._projection() @ self.kernel_row())
@@ -155,15 +149,11 @@ class Optimistic(Hinted, Expansion):
         values = self._projection() @ self._pool.between(self.slots, self._last_slots[first:last])
         return float(values @ self._last_labels[first:last]) / (last - first)
 
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def project(self, weight: float) -> None:
         """f += weight P k(x_t, .), for the current round's x_t; the support set must be linearly independent."""
         # f lies in the span, so <f, P k(x, .)> = f(x).
         norm_sq = self.norm_sq + weight * (2 * self.current + weight * self.projected_square)
         self.keep(np.arange(self.size), self.coef + weight * self._projection(), norm_sq)
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def score_at(self, t: int) -> float:
         assert self._hints is not None
@@ -181,8 +171,6 @@ class Optimistic(Hinted, Expansion):
     def _begin_round(self) -> None:
         super()._begin_round()
         self._shared = self._shared[:0]
-
-    # -- projections -----------------------------------------------------------------------------------
 
     def _projection(self) -> np.ndarray:
         """Return the weights of P k(x_t, .) on the support examples, shape (size,)."""

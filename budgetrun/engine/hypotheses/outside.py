@@ -8,7 +8,7 @@ import numpy as np
 from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.kinds import floats
+from budgetrun.kernels.kinds import dense
 
 
 class Program(Protocol):
@@ -27,10 +27,7 @@ class Program(Protocol):
 class Outside(WithoutSupport):
     """f(x) is what a program predicts, which learns by the verb `learn`. The support set is empty.
 
-    Parameters
-    ----------
-    begin : callable
-        Begins the program, before the first round.
+    ``begin`` begins the program, before the first round.
     """
 
     form = "outside"
@@ -45,7 +42,7 @@ class Outside(WithoutSupport):
     def begin_block(self) -> None:
         super().begin_block()
         self._program = self._program or self._begin()
-        self._rows = _dense(self._pool.examples(self._block_slots))
+        self._rows = dense(self._pool.examples(self._block_slots))
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block."""
@@ -60,7 +57,7 @@ class Outside(WithoutSupport):
         self._rows = self._rows[:0]
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        return np.array([self._program.score(x) for x in _dense(X)])
+        return np.array([self._program.score(x) for x in dense(X)])
 
     def memory(self, size: int, block: int) -> float:
         # A package of others and a model of some megabytes, as measured; a forest of many trees takes several times it.
@@ -68,9 +65,3 @@ class Outside(WithoutSupport):
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return float(self._program.size())
-
-
-def _dense(X: Rows) -> np.ndarray:
-    found = floats(X)
-    rows: np.ndarray = found if isinstance(found, np.ndarray) else found.toarray()
-    return rows

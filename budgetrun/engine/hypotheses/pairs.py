@@ -5,37 +5,29 @@ import numpy as np
 from budgetrun.engine.hypotheses.base import Table
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.sums import close_gap, put
+from budgetrun.kernels.sums import drop_place, put
 
 
 class Pairs(Table):
     """The kernel values k(x_i, x_j) between the support examples, each in a place that it keeps until it leaves.
 
-    Parameters
-    ----------
+    Parameters:
     budget : int, >= 1
         The most support examples; memory for budget^2 numbers.
 
-    Attributes
-    ----------
+    Attributes:
     places : ndarray of int, shape (budget,)
         The places of the support examples, oldest first, followed by the free places.
     values : ndarray of float64, shape (budget, budget)
         k(x_i, x_j), by place.
-    size : int
-        The number of support examples.
     """
+
+    table_bytes = kept_table_bytes = 8.0
 
     def __init__(self, budget: int) -> None:
         self.places = np.arange(budget)
         self.values = np.zeros((budget, budget))
         self.size = 0
-
-    def bytes_needed(self, size: int) -> float:
-        return 8.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return 8.0 * size * (size + 1)
 
     def add(self, row: np.ndarray, square: float) -> int:
         """Add an example, with k(x, x) = ``square``, as the youngest, and return its place.
@@ -51,10 +43,8 @@ class Pairs(Table):
 
     def remove(self, i: int) -> None:
         """Remove support example ``i``, counted from 0, oldest first."""
-        place = self.places[i]
-        close_gap(self.places, i, self.size)
+        drop_place(self.places, i, self.size)
         self.size -= 1
-        self.places[self.size] = place
 
 
 def first_smallest(values: np.ndarray, errors: np.ndarray) -> int:
@@ -85,8 +75,7 @@ class Remembering(Expansion):
         """Count, for each support example, the errors of f without it on what is kept, shape (size,); 0 means -1."""
         parts = self.coef[:, None] * self._pool.between(self.slots, self._seen)
         limits = self.rounding * np.sqrt(self._squares[self._seen] * self.squares.max())
-        errors: np.ndarray = ((parts.sum(axis=0) - parts > limits) != (self._labels > 0)).sum(axis=1)
-        return errors
+        return ((parts.sum(axis=0) - parts > limits) != (self._labels > 0)).sum(axis=1)
 
     @property
     def held(self) -> np.ndarray:

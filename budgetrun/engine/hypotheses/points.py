@@ -7,13 +7,13 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.problem import CANCELLED
-from budgetrun.engine.hypotheses import Hypothesis
+from budgetrun.engine.hypotheses.base import Hypothesis, sum_and_limit
 from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.kernels.kinds import Encoded, Floats
-from budgetrun.kernels.sums import add_up, along, close_gap, copy, evaluated, inner, taken
+from budgetrun.kernels.kinds import Encoded, Floats, dense, enlarged
+from budgetrun.kernels.sums import add_up, along, copy, drop_place, inner, taken
 
 # The most numbers that points and a block may take: 1 GB.
 _MOST_NUMBERS = 2**27
@@ -25,22 +25,18 @@ class Points(Hypothesis):
     The verbs are `append`, `shift`, `evict` and `merge`. A point that was merged counts as the example in whose place
     it is.
 
-    Parameters
-    ----------
+    Parameters:
     capacity : int, >= 1
         The most points, within a round.
     n_classes : int or None
         With several classes, a point has one weight per class.
 
-    Attributes
-    ----------
+    Attributes:
     coef : ndarray of float64, shape (size,), or (n_classes, size)
 
-    Notes
-    -----
-    The points are copies, dense and by feature, each in a place that it keeps until it leaves. Kernel values are those
-    with the rounds of a tile; a new point is compared with the rest of them. The score of every round is summed over
-    the points in their order, so that it does not depend on how a stream is cut into blocks.
+    Notes: The points are copies, dense and by feature, each in a place that it keeps until it leaves. Kernel values are
+    those with the rounds of a tile; a new point is compared with the rest of them. The score of every round is summed
+    over the points in their order, so that it does not depend on how a stream is cut into blocks.
     """
 
     in_pool = False
@@ -66,8 +62,6 @@ class Points(Hypothesis):
         self._columns = np.zeros((0, 0))
         self._values = np.zeros((1, 0, 0))
 
-    # -- read by learners ----------------------------------------------------------------------------------------
-
     @property
     def size(self) -> int:
         return self._size
@@ -79,8 +73,7 @@ class Points(Hypothesis):
 
     @property
     def coef(self) -> np.ndarray:
-        weights = self._weights[self.slots].T.copy()
-        return weights if self.scores.ndim == 2 else weights[0]
+        return self.weights if self.scores.ndim == 2 else self.weights[0]
 
     @property
     def squares(self) -> np.ndarray:
@@ -110,11 +103,6 @@ class Points(Hypothesis):
         scores = np.array([inner(self.weights_of(c), self.kernel_row()) for c in range(self.n_classes)])
         return scores if self.scores.ndim == 2 else scores[0]
 
-    def kernel_row(self) -> np.ndarray:
-        return self._row_at(self._round)
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
-
     def append(self) -> None:
         """Add the example of the current round as the last point, with weight 0."""
         place = self._places[self._size]
@@ -132,10 +120,8 @@ class Points(Hypothesis):
 
     def evict(self, i: int) -> None:
         """Drop point ``i``."""
-        place = self._places[i]
-        close_gap(self._places, i, self._size)
+        drop_place(self._places, i, self._size)
         self._size -= 1
-        self._places[self._size] = place
 
     def merge(self, i: int, j: int, h: float, of_i: float, of_j: float) -> None:
         """Put z = h z_i + (1 - h) z_j in the place of point ``i``, and drop point ``j``.
@@ -149,8 +135,6 @@ class Points(Hypothesis):
             self._weights[place, c] = sum_of_two(of_i * self._weights[place, c], of_j * self._weights[other, c])
         self.evict(j)
         self._compare(place)
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     @property
     def rounds(self) -> np.ndarray:
@@ -174,8 +158,7 @@ class Points(Hypothesis):
                 f"points that are not examples are stored densely, and {most:,} of them with {d:,} features, beside "
                 f"{b:,} examples, take more than 1 GB: use a smaller budget, or a learner that holds examples"
             )
-        dense = examples if isinstance(examples, np.ndarray) else examples.toarray()
-        self._columns = np.ascontiguousarray(dense.T, dtype=np.float64)
+        self._columns = np.ascontiguousarray(dense(examples).T, dtype=np.float64)
         if most > len(self._places) or d != len(self._points):
             self.embed(np.arange(len(self._points)), d, min(self._capacity, most + most // 4))
 
@@ -183,8 +166,7 @@ class Points(Hypothesis):
         self._columns, self._values = self._columns[:, :0].copy(), self._values[:, :0].copy()
 
     def features_in_use(self) -> np.ndarray:
-        used: np.ndarray = (self._points[:, self.slots] != 0).any(axis=1)
-        return used
+        return (self._points[:, self.slots] != 0).any(axis=1)
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self.embed(list(features), n_features)
@@ -196,14 +178,13 @@ class Points(Hypothesis):
         """
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
         points = self._points[np.asarray(columns, dtype=np.intp)][:, slots]
-        old = self._weights, self._of_rounds, self._norms
         self._store = Floats(width)
         self._store.resize(capacity)
         self._points = self._store.stored
         self._points[: len(points), :n] = points
-        self._weights, self._of_rounds, self._norms = (np.zeros((capacity, *a.shape[1:]), a.dtype) for a in old)
-        for new, known in zip((self._weights, self._of_rounds, self._norms), old, strict=True):
-            new[:n] = known[slots]
+        self._weights = enlarged(self._weights[slots], capacity, self.n_classes)
+        self._of_rounds = enlarged(self._of_rounds[slots], capacity)
+        self._norms = enlarged(self._norms[slots], capacity)
         self._places = np.arange(capacity)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
@@ -216,12 +197,8 @@ class Points(Hypothesis):
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
-        values, weights = self._row_at(t), self.weights_of(0)
-        score = float(inner(weights, values))
-        if abs(score) <= CANCELLED * inner(np.abs(weights), np.abs(values)):
-            score = 0.0
-        self.scores[t] = score
-        return score
+        score, least = sum_and_limit(self.weights_of(0), self._values_at(t))
+        return self._set_score(t, score, least)
 
     def memory(self, size: int, block: int) -> float:
         return 8 * (size + 1) * (self.n_classes + 64 + 4)
@@ -230,12 +207,10 @@ class Points(Hypothesis):
         # Points are floats, one more than support examples.
         return 8.0 * (size + 1) * (n_features + self.n_classes + 5)
 
-    # -- the points ----------------------------------------------------------------------------------------------
-
     def _begin_round(self) -> None:
         """Verbs change no score: each is summed when it is read."""
 
-    def _row_at(self, t: int) -> np.ndarray:
+    def _values_at(self, t: int) -> np.ndarray:
         return taken(self._values[0, :, t - self.tile_start], self.slots)
 
     @interpreted
@@ -249,7 +224,8 @@ class Points(Hypothesis):
         """Compute the kernel values of a new point with the current round and the rest of the tile."""
         t = self._round
         s = along(self._points, place, self._columns, t, self.tile_end, self._kernel.of_distance)
-        copy(evaluated(self._kernel, s), self._values[0, place, t - self.tile_start :])
+        formula, numbers = self._kernel.formula, self._kernel.numbers
+        copy(formula(s, *numbers), self._values[0, place, t - self.tile_start :])
 
 
 class MulticlassPoints(Points):
@@ -260,11 +236,9 @@ class MulticlassPoints(Points):
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
         """Do what `MulticlassExpansion.lead_at` does."""
-        values, limits = self._row_at(t), np.zeros(self.n_classes)
+        values, limits = self._values_at(t), np.zeros(self.n_classes)
         for c in range(self.n_classes):
-            weights = self.weights_of(c)
-            self.scores[c, t] = inner(weights, values)
-            limits[c] = CANCELLED * inner(np.abs(weights), np.abs(values))
+            self.scores[c, t], limits[c] = sum_and_limit(self.weights_of(c), values)
         return rival_among(self.scores[:, t], y, handicaps, limits)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
-from budgetrun.kernels.spans import SpannedFunction, negligible, refuse_impossible, settle
+from budgetrun.kernels.spans import LEAST, SpannedFunction, negligible, refuse_impossible, settle
 
 
 class Spanned(Hypothesis):
@@ -15,28 +15,25 @@ class Spanned(Hypothesis):
 
     averages = True
     compiled = False
+    # The triangular factor of the kernel matrix, and three blocks of coordinates.
+    table_bytes = kept_table_bytes = 4.0
+    block_bytes = 24.0
 
     def __init__(self, pool: Pool, *shape: int) -> None:
         super().__init__(pool, *shape)
         self._slots = np.empty(0, dtype=np.intp)
+        self._residuals = np.empty(0)
 
     @property
     def slots(self) -> np.ndarray:
         return self._slots
 
-    def memory(self, size: int, block: int) -> float:
-        # Three blocks of coordinates.
-        return super().memory(size, block) + 24 * size * block
-
-    def bytes_needed(self, size: int) -> float:
-        # The triangular factor of the kernel matrix.
-        return 4.0 * size**2
-
-    def bytes_kept(self, size: int, row: float, n_features: int) -> float:
-        return super().bytes_kept(size, row, n_features) + self.bytes_needed(size)
-
     def solving(self, size: int) -> float:
         return float(size) ** 2
+
+    def _settle(self, t: int) -> None:
+        """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
+        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
 
 
 class Projected(Spanned):
@@ -45,8 +42,7 @@ class Projected(Spanned):
     The verbs are `add`, `project` and `scale`. P is the projection on the span, and delta = k(x, .) - P k(x, .) the
     error of projecting an example.
 
-    Attributes
-    ----------
+    Attributes:
     residual : float, >= 0
         ||delta||^2 for the example of the current round; exactly 0 if it lies in the span except for rounding.
     projected_square : float
@@ -56,10 +52,8 @@ class Projected(Spanned):
     coef : ndarray of float64, shape (size,)
         The weights of f on the support examples, oldest first; computed in O(size^2).
 
-    Notes
-    -----
-    A score whose terms cancel except for `rounding` counts as 0, so that an example seen twice with opposite labels is
-    a tie. Exact sums would not help, because the weights are not exact.
+    Notes: A score whose terms cancel except for `rounding` counts as 0, so that an example seen twice with opposite
+    labels is a tie. Exact sums would not help, because the weights are not exact.
 
     With a tiny eta, an example can be added although it nearly lies in the span. It would make the coordinates
     ill-conditioned, so it is held beside the span, with a weight of its own: later examples are projected on the span
@@ -71,14 +65,11 @@ class Projected(Spanned):
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self._f = SpannedFunction()
-        self._residuals = np.empty(0)
         self._norm_sq = 0.0
         # True for the support examples beside the span; row 0: their weights; row 1: these weights' changes, as in
         # `SpannedFunction`.
         self._beside = np.empty(0, dtype=bool)
         self._weights = np.zeros((2, 0))
-
-    # -- read by learners ----------------------------------------------------------------------------------------
 
     @property
     def residual(self) -> float:
@@ -99,8 +90,6 @@ class Projected(Spanned):
     def residuals(self, t: int) -> np.ndarray:
         """Return ||delta||^2 for the rounds of the block from ``t`` on, shape (b - t,)."""
         return self._residuals[t:]
-
-    # -- verbs ---------------------------------------------------------------------------------------------------
 
     def add(self, weight: float, beside: bool = False) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round.
@@ -142,8 +131,6 @@ class Projected(Spanned):
         self._moved += (phi - 1) * self.current
         self._norm_sq *= phi * phi
 
-    # -- called by the engine ------------------------------------------------------------------------------------
-
     def begin_block(self) -> None:
         super().begin_block()
         pool = self._pool
@@ -158,10 +145,7 @@ class Projected(Spanned):
         self._f.end_block()
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
-        if not self.size:
-            return np.zeros(X.shape[0])
-        scores: np.ndarray = self._coef(self._pool.seen if averaged else None) @ self._values_with(X)
-        return scores
+        return self._coef(self._pool.seen if averaged else None) @ self._pool.values(self.slots, X)
 
     def score_at(self, t: int) -> float:
         """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
@@ -201,12 +185,3 @@ class Projected(Spanned):
         self._norm_sq += weight * (2 * self.current + weight * square)
         self._moved += weight * square
         self.scores[self._round + 1 :] += weight * values
-
-    def _settle(self, t: int) -> None:
-        """Set residuals of the rounds from ``t`` on to 0 that are 0 except for rounding."""
-        settle(self._residuals[t:], self.squares_from(t), self.rounding, str(self._pool.kernel))
-
-
-# In units of the squared norm: a function with a smaller residual is not added to a span, because coordinates computed
-# from such a tiny residual are mostly rounding error.
-LEAST = 1e-6

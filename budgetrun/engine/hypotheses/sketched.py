@@ -32,15 +32,8 @@ class Sketched(Nystroem):
 class Sketch:
     """A kernel matrix K, sketched from two sides: S_p^T K S_p and S_p^T K S_m.
 
-    Every example has one number, +1 or -1, in S_p, in one of its columns. S_m selects examples of the support set.
-
-    Parameters
-    ----------
-    random : Generator
-    gram : ndarray, shape (B, B)
-        The kernel matrix of the support set.
-    n_columns, n_sampled : int
-        The numbers of columns of S_p and of S_m.
+    Every example has one number, +1 or -1, in S_p, in one of its ``n_columns``. S_m selects ``n_sampled`` examples of
+    the support set, whose kernel matrix is ``gram``, shape (B, B).
     """
 
     def __init__(self, random: np.random.Generator, gram: np.ndarray, n_columns: int, n_sampled: int) -> None:

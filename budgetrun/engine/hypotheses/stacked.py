@@ -46,13 +46,11 @@ class Stacked(Linear):
     every round on them, whatever f predicts; its scores are cut to [-3, 3], those of numbers to [-10, 10]. The verbs
     are those of `Linear`, and `balance`.
 
-    Parameters
-    ----------
+    Parameters:
     unit : float, > 0
         The scale of changes of the score: the learner's step.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (1 + n_members + d,)
         The weights: w_0, those of the members, which begin as 1 / n_members, and v.
     centre, unit : float
@@ -62,11 +60,9 @@ class Stacked(Linear):
     parts : list of Part
         The members, dropped ones included.
 
-    Notes
-    -----
-    After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the median
-    of ||a - b||^2 over the rows so far, and play these rows first. After the rounds of `LEFT`, the members with kernels
-    that have helped least are dropped: those whose w_k times the sum of |m_k| is smallest.
+    Notes: After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the
+    median of ||a - b||^2 over the rows so far, and play these rows first. After the rounds of `LEFT`, the members with
+    kernels that have helped least are dropped: those whose w_k times the sum of |m_k| is smallest.
     """
 
     form: ClassVar[str] = "stacked"
@@ -108,8 +104,6 @@ class Stacked(Linear):
             {"learner": part.learner, "rate": part.rate, "weight": float(w), "live": bool(live), "seconds": seconds[k]}
             for k, (part, w, live) in enumerate(zip(self.parts, self.w[1:], self._live, strict=False))
         ]
-
-    # -- called by the engine ------------------------------------------------------------------------------------
 
     def begin_block(self) -> None:
         Hypothesis.begin_block(self)
@@ -175,8 +169,6 @@ class Stacked(Linear):
     def _lacked(self, state: dict[str, Any]) -> dict[str, Any]:
         return {"share": 1.0, "threshold": 0.0, "_counts": np.ones(2)}
 
-    # -- a piece of a block, within which no member begins or is dropped -----------------------------------------
-
     def _begin_piece(self, learner: Any, y: np.ndarray) -> None:
         """Let the members play the next rounds of the block, whose labels are ``y``."""
         t, rounds = self.tile_end, self._before + self.tile_end
@@ -204,23 +196,24 @@ class Stacked(Linear):
 
     def _take(self, played: np.ndarray, Z: Matrix) -> None:
         """Take the scores of the live members, shape (n_live, copies, rounds), and the inputs of the piece."""
-        self._values, self._places, starts = with_ones(_beside(played[:, 0].T, self.share * Z))
-        self._places = self._at(Z.shape[1])[self._places]
+        self._values, self._places, starts = self._terms(played, Z)
         self._starts[self.tile_start : self.tile_end + 1] = starts
 
-    def _at(self, d: int) -> np.ndarray:
-        """Return the places in w of w_0, of the live members and of d inputs."""
+    def _terms(self, played: np.ndarray, Z: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what w is multiplied with, as `with_ones` does; the columns are places in w."""
+        scores, inputs = played[:, 0].T, self.share * Z
+        dense = isinstance(inputs, np.ndarray)
+        values, columns, starts = with_ones(
+            np.hstack((scores, inputs)) if dense else sp.csr_array(sp.hstack((sp.csr_array(scores), inputs)))
+        )
         n = 1 + len(self.parts)
-        return np.concatenate(([0], 1 + np.flatnonzero(self._live), np.arange(n, n + d)))
+        places = np.concatenate(([0], 1 + np.flatnonzero(self._live), np.arange(n, n + Z.shape[1])))
+        return values, places[columns], starts
 
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         """Return f for members' scores and inputs, as `_take` has them."""
-        values, places, starts = with_ones(_beside(played[:, 0].T, self.share * Z))
-        rows = sp.csr_array((values, self._at(Z.shape[1])[places], starts), shape=(Z.shape[0], len(self.w)))
-        combined: np.ndarray = self.centre + self.unit * (rows @ self.w) - self.threshold
-        return combined
-
-    # -- the members ---------------------------------------------------------------------------------------------
+        rows = sp.csr_array(self._terms(played, Z), shape=(Z.shape[0], len(self.w)))
+        return self.centre + self.unit * (rows @ self.w) - self.threshold
 
     @property
     def _copies(self) -> int:
@@ -290,8 +283,7 @@ class StackedClasses(Stacked):
 
     The verbs are `adapt_each` and `balance`.
 
-    Attributes
-    ----------
+    Attributes:
     w : ndarray of float64, shape (1 + n_members,)
         The weights of the members; the first number is not used.
     u : ndarray of float64, shape (n_classes, 1 + n_members)
@@ -359,8 +351,7 @@ class StackedClasses(Stacked):
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         weights = (self.w + SHARE * self.u)[:, 1 + np.flatnonzero(self._live)]
         rows = sp.csr_array(with_ones(self.share * Z), shape=(Z.shape[0], self.v.shape[1]))
-        combined: np.ndarray = np.einsum("ck,kct->ct", weights, played) + (rows @ self.v.T).T
-        return combined - self.threshold[:, None]
+        return np.einsum("ck,kct->ct", weights, played) + (rows @ self.v.T).T - self.threshold[:, None]
 
     def _widen(self, n: int) -> None:
         n_weights = 1 + len(self.parts)
@@ -374,11 +365,6 @@ class StackedClasses(Stacked):
         n, u = state["n_classes"], np.zeros((state["n_classes"], len(state["w"])))
         own = {"u": u, "_u_squared": u + state["_least_squared"], "threshold": np.zeros(n), "_counts": np.ones(n)}
         return super()._lacked(state) | own
-
-
-def _beside(scores: np.ndarray, Z: Matrix) -> Matrix:
-    """Return matrices side by side."""
-    return np.hstack((scores, Z)) if isinstance(Z, np.ndarray) else sp.csr_array(sp.hstack((sp.csr_array(scores), Z)))
 
 
 def _joined(pieces: Sequence[Any]) -> Any:

@@ -10,35 +10,11 @@ from typing import Any
 
 from budgetrun.kernels.compiling import background
 from budgetrun.kernels.compiling.background import COMPILER, ENVIRONMENT, border, folder
-from budgetrun.kernels.compiling.objects import (
-    TYPE,
-    Compilable,
-    Kind,
-    compiled_as,
-    interpreted,
-    is_own,
-    kept,
-    kind_of,
-    named,
-    only_compiled,
-    shape_of,
-    title_of,
-)
+from budgetrun.kernels.compiling.objects import TYPE, Compilable, Kind, is_own, kept, kind_of, named, shape_of, title_of
+from budgetrun.kernels.compiling.objects import interpreted as interpreted
 
-__all__ = [
-    "COMPILER",
-    "ENVIRONMENT",
-    "TYPE",
-    "Compilable",
-    "begins",
-    "border",
-    "call",
-    "compiled_as",
-    "entry",
-    "first",
-    "folder",
-]
-__all__ += ["interpreted", "kept", "kind_of", "loop", "on", "only_compiled", "prepared", "ready", "takes"]
+__all__ = ["COMPILER", "ENVIRONMENT", "TYPE", "Compilable", "begins", "border", "call", "entry", "first", "folder"]
+__all__ += ["kept", "kind_of", "loop", "on", "prepared", "ready", "takes"]
 
 # True within `first`.
 _FIRST = ContextVar("first", default=False)
@@ -129,8 +105,7 @@ def entry(source: Callable[..., Any], *kinds: Kind) -> Callable[..., Any] | None
         return None
     from budgetrun.kernels.compiling.structures import type_of
 
-    made: Callable[..., Any] = found.overloads[tuple(map(type_of, kinds))].entry_point
-    return made
+    return found.overloads[tuple(map(type_of, kinds))].entry_point
 
 
 def prepared(thing: Any) -> Any:

@@ -126,6 +126,7 @@ def _start_helper(keys: list[Key]) -> None:
         return
     _root().mkdir(parents=True, exist_ok=True)
     held = os.open(_root() / "helper.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    changed = {ENVIRONMENT: "1", "NUMBA_CACHE_DIR": str(_root()), "PYTHONPATH": str(PACKAGE.parent)}
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with tempfile.TemporaryFile("w+") as requests:
@@ -136,12 +137,7 @@ def _start_helper(keys: list[Key]) -> None:
                 stdin=requests,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={
-                    **os.environ,
-                    ENVIRONMENT: "1",
-                    "NUMBA_CACHE_DIR": str(_root()),
-                    "PYTHONPATH": str(PACKAGE.parent),
-                },
+                env=os.environ | changed,
                 pass_fds=[held],
                 start_new_session=True,
             )

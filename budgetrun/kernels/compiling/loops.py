@@ -1,7 +1,7 @@
-"""The compiled loops that fill blocks of kernel values.
+"""The compiled loops that fill blocks of kernel values, and those in the place of `sums`.
 
 Blocks have the shape (tiles, slots, rounds): rounds are contiguous, so that loops over them become vector instructions.
-`rows` has the same computations in numpy; both give the same bits.
+`kinds` has the same computations in numpy; both give the same bits.
 """
 
 from typing import Any
@@ -169,7 +169,6 @@ def _of_round(values, k):
 
 
 def add_up(weights, slots, tile, out):
-    """Compile `sums.add_up`."""
     if len(out) == 1:
         total = out[0]
         for i in range(len(slots)):
@@ -216,11 +215,6 @@ def add_multiple(values, factor, more):
         values[i] += factor * more[i]
 
 
-def multiply(values, factor):
-    for i in range(len(values)):
-        values[i] *= factor
-
-
 def inner(values, others):
     result = 0.0
     for i in range(len(values)):
@@ -235,21 +229,9 @@ def count_errors(scores, factor, row, positive, limits):
     return errors
 
 
-def mass(weights, squares):
-    result = 0.0
-    for i in range(len(weights)):
-        result += abs(weights[i]) * np.sqrt(squares[i])
-    return result
-
-
 def copy(values, to):
     for i in range(len(values)):
         to[i] = values[i]
-
-
-def close_gap(values, at, end):
-    for i in range(at, end - 1):
-        values[i] = values[i + 1]
 
 
 def product(values, vector):
@@ -257,7 +239,6 @@ def product(values, vector):
 
 
 def add_outer(matrix, factor, vector):
-    """Compile `sums.add_outer`."""
     scaled = factor * vector
     for i in range(len(vector)):
         row, number = matrix[i], vector[i]
@@ -290,16 +271,9 @@ def along(points, i, columns, start, end, of_distance):
     return total
 
 
-def evaluated(kernel, s):
-    out, formula, numbers = np.empty(len(s)), kernel.formula, kernel.numbers
-    for i in range(len(s)):
-        out[i] = formula(s[i], *numbers)
-    return out
-
-
 def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
-    """Compile `sums.evaluated_sums`."""
-    values, total, absolute = evaluated(kernel, taken(tile[:, column], slots)), 0.0, 0.0
+    formula, total, absolute = kernel.formula, 0.0, 0.0
+    values = formula(taken(tile[:, column], slots), *kernel.numbers)
     for i in range(len(values)):
         total += weights[i] * values[i]
         absolute += abs(weights[i]) * values[i]

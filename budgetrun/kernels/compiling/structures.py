@@ -17,19 +17,8 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, imputils, types
+from numba.core import cgutils, extending, imputils, types
 from numba.core.datamodel import default_manager, models
-from numba.core.extending import (
-    NativeValue,
-    infer_getattr,
-    intrinsic,
-    lower_getattr_generic,
-    lower_setattr_generic,
-    overload,
-    overload_attribute,
-    overload_method,
-    unbox,
-)
 from numba.core.pythonapi import reflect
 from numba.core.registry import cpu_target
 from numba.core.typing.templates import AttributeTemplate
@@ -41,8 +30,6 @@ from budgetrun.kernels.compiling.loops import OPTIONS
 from budgetrun.kernels.compiling.objects import Kind, Shape
 
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
-# numba takes long to find the types of numbers.
-_NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64}
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
 _OTHERS = {"str": types.unicode_type, "none": types.none, "generator": numba.typeof(np.random.default_rng(0))}
@@ -98,7 +85,7 @@ def write_back(kept: Any) -> None:
     _reflect(kept.inside)
 
 
-@intrinsic
+@extending.intrinsic
 def _reflect(typing: Any, thing: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         context.get_python_api(builder).reflect_native_value(signature.args[0], args[0])
@@ -137,7 +124,7 @@ def _struct_class(cls: type) -> type[types.StructRef]:
     _FOUND[name] = struct
     default_manager.register(struct, models.StructRefModel)
     _add_attributes(struct)
-    unbox(struct)(_unbox)
+    extending.unbox(struct)(_unbox)
     reflect(struct)(_write_back)
     for attribute in dir(cls):
         if attribute.startswith("__"):
@@ -146,17 +133,17 @@ def _struct_class(cls: type) -> type[types.StructRef]:
         if isinstance(found, FunctionType):
             source = _stand_in(found) if hasattr(found, "interpreted") else found
             _make_callable(source)
-            overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
+            extending.overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
         elif isinstance(found, staticmethod):
             # A function of its own: with an object, calls in loops are not vectorized.
             _make_callable(found.__func__)
-            overload_attribute(struct, attribute)(_constant(numba.njit(**OPTIONS)(found.__func__)))
+            extending.overload_attribute(struct, attribute)(_constant(numba.njit(**OPTIONS)(found.__func__)))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
-            overload_attribute(struct, attribute, jit_options=OPTIONS)(_resolving(found.fget))
+            extending.overload_attribute(struct, attribute, jit_options=OPTIONS)(_resolving(found.fget))
         elif isinstance(found, bool | int | float | str):
-            overload_attribute(struct, attribute)(_constant(found))
+            extending.overload_attribute(struct, attribute)(_constant(found))
     return struct
 
 
@@ -177,19 +164,19 @@ def __getattr__(name: str) -> Any:
 def _add_attributes(struct: type[types.StructRef]) -> None:
     """Let compiled code read and write the attributes of a structure; members are named differently, as numba asks."""
 
-    @infer_getattr
+    @extending.infer_getattr
     class Attributes(AttributeTemplate):
         key = struct
 
         def generic_resolve(self, kind: Any, name: str) -> types.Type | None:
             return kind.field_dict.get(_MEMBER + name)
 
-    @lower_getattr_generic(struct)
+    @extending.lower_getattr_generic(struct)
     def read(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
         member = getattr(structref._Utils(context, builder, kind).get_data_struct(value), _MEMBER + name)
         return imputils.impl_ret_borrowed(context, builder, kind.field_dict[_MEMBER + name], member)
 
-    @lower_setattr_generic(struct)
+    @extending.lower_setattr_generic(struct)
     def write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
         (kind, given), (value, new) = signature.args, args
         field = kind.field_dict[_MEMBER + name]
@@ -230,11 +217,11 @@ def _make_callable(source: FunctionType) -> None:
         if inner and found not in _CALLABLE:
             _CALLABLE.add(found)
             loop = getattr(loops, found.loop) if hasattr(found, "loop") else found
-            overload(found, jit_options=OPTIONS)(_resolving(loop))
+            extending.overload(found, jit_options=OPTIONS)(_resolving(loop))
             _make_callable(loop)
 
 
-def _unbox(kind: Any, thing: Any, c: Any) -> NativeValue:
+def _unbox(kind: Any, thing: Any, c: Any) -> extending.NativeValue:
     """Read a Python object's attributes into a new structure."""
     data_type = kind.get_data_type()
     alloc = c.context.data_model_manager[data_type].get_value_type()
@@ -259,7 +246,7 @@ def _unbox(kind: Any, thing: Any, c: Any) -> NativeValue:
             c.builder.store(cgutils.true_bit, error)
         setattr(values, name, native.value)
         c.pyapi.decref(attribute)
-    return NativeValue(struct._getvalue(), is_error=c.builder.load(error))
+    return extending.NativeValue(struct._getvalue(), is_error=c.builder.load(error))
 
 
 def _name(c: Any, member: str) -> Any:
