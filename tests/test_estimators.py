@@ -6,6 +6,7 @@ import pickle
 import re
 import threading
 import warnings
+from functools import partial
 
 import joblib
 import numpy as np
@@ -18,7 +19,7 @@ from hypothesis import Phase, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 from reference import kernel_expansion, multiclass
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 from threadpoolctl import threadpool_info
@@ -381,6 +382,26 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
         np.testing.assert_allclose(mixed.decision_function(X), whole.decision_function(X), rtol=1e-7, atol=1e-8)
     else:
         assert one == other
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize(
+    "made",
+    [
+        *BY_NAME.values(),
+        partial(budgetrun.Logistic, inputs="standardised", splines=True),
+        partial(budgetrun.LeastSquares, inputs="standardised"),
+        budgetrun.AutoRegressor,
+    ],
+    ids=lambda made: getattr(made, "__name__", "standardised"),
+)
+def test_rows_of_any_form_have_the_same_scores(made):
+    X = MIXED["floats"][:100]
+    own = {"budget": 10} if "budget" in made().get_params() else {}
+    dense, sparse = (made(gamma=0.3, **own).fit(form(X), MIXED_Y[:100] > 0) for form in (np.asarray, sp.csr_array))
+    score = "predict" if is_regressor(dense) else "decision_function"
+    for form in FORMS.values():
+        np.testing.assert_allclose(getattr(sparse, score)(form(X)), getattr(dense, score)(X), rtol=1e-7, atol=1e-8)
 
 
 MODELS_WITH_PROBABILITIES = {

@@ -573,6 +573,11 @@ def dense(X: Rows) -> np.ndarray:
     return found if isinstance(found, np.ndarray) else found.toarray()
 
 
+def as_held(X: Rows) -> Matrix:
+    """Return examples as floats in the form in which a kind holds them: sparse only if they have very many features."""
+    return floats(X) if _is_wide(X) else dense(X)
+
+
 def stored(X: Rows) -> Matrix:
     """Return the matrix that holds the numbers of examples, without their factors if they have any."""
     return X.integers if isinstance(X, IntegerRows) else X

@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
 from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Rows
-from budgetrun.kernels.kinds import floats
+from budgetrun.kernels.kinds import as_held, floats
 from budgetrun.kernels.sums import inner, put, taken
 
 
@@ -121,7 +121,7 @@ class StandardisedLinear(Linear):
     def _read(self, X: Rows, learn: bool = False) -> Rows:
         if self._scale is None:
             self._scale = Standardised(X.shape[1])
-        return super()._read(self._scale.scaled(X, learn))
+        return super()._read(self._scale.scaled(as_held(X), learn))
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # Of each feature: mean, squares, values stored, and the one value.

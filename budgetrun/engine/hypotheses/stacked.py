@@ -18,7 +18,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Gaussian, Kernel, Rows
 from budgetrun.kernels import Linear as LinearKernel
-from budgetrun.kernels.kinds import Matrix
+from budgetrun.kernels.kinds import Matrix, as_held
 from budgetrun.kernels.sums import inner, put, taken
 from budgetrun.kernels.width import median_gamma
 
@@ -134,7 +134,7 @@ class Stacked(Linear):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.parts:
             return np.zeros((*self.scores.shape[:-1], X.shape[0]))
-        Z = self._inputs.scaled(X, learn=False)
+        Z = self._inputs.scaled(as_held(X), learn=False)
         played = np.zeros((len(self.parts), self._copies, X.shape[0]))
         for places, one in self._groups:
             for member, at in zip(one.members, self._of(places), strict=True):
