@@ -15,7 +15,7 @@ from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Table
-from budgetrun.results.report.numbers import STREAM, Place
+from budgetrun.results.report.numbers import STREAM, Place, places_of
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.statistics import LEVEL, holm
 from budgetrun.results.store.read import Results
@@ -83,11 +83,12 @@ class Paired(NamedTuple):
 def paired(table: Table, runs: pd.DataFrame) -> dict[Place, Paired]:
     """Return the difference of each cell from the best of its row, but for that cell itself."""
     runs = runs.assign(shown=table.quantity.factor * runs[table.quantity.column]).dropna(subset=["shown"])
-    means = runs.groupby(["dataset", "label", "kind", "value", *STREAM])["shown"].mean()
+    numbers = {place: number for number, place in places_of(runs).items()}
+    means = runs.groupby(["place", *STREAM])["shown"].mean()
     found: dict[Place, Paired] = {}
     for _, best, others in _rows(table):
         for cell in others:
-            first, second = (means[*one.key[:2], *one.key.budget] for one in (cell, best))
+            first, second = (means[numbers[one.key]] for one in (cell, best))
             differences = (first - second).dropna().to_numpy()
             if len(differences) > 1:
                 found[cell.key] = Paired(best.place.label, statistics.paired(differences), math.nan)
@@ -142,6 +143,6 @@ def notes(table: Table) -> list[str]:
 
 def paired_rows(table: Table) -> list[list[Any]]:
     """Return the header and the rows of the file of differences."""
-    header = ["dataset", "label", "budget", "best", "difference", "low", "high", "p", "p_holm"]
-    rows = table.paired.items()
-    return [header, *([*key[:2], key.budget.title(), one.best, *one.test[:4], one.p_holm] for key, one in rows)]
+    header = ["dataset", "label", "budget", "setting", "best", "difference", "low", "high", "p", "p_holm"]
+    rows = (((*key[:2], key.budget.title(), key.setting.text), one) for key, one in table.paired.items())
+    return [header, *([*place, one.best, *one.test[:4], one.p_holm] for place, one in rows)]

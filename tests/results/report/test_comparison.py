@@ -127,6 +127,35 @@ def test_differences_from_the_best_with_intervals_and_holms_p(tmp_path):
     assert any("paired t-test" in note for note in table.notes)
 
 
+def test_settings_that_are_not_chosen_are_compared_one_by_one(tmp_path):
+    better = {0.1: ("bpa(nearest)", 1.0), 1: ("perceptron", 3.0)}
+    found = [
+        run(
+            "one",
+            label,
+            20 + 0.1 * (r % 3) * (label == "perceptron") + (label != best) * by,
+            setting={"C": value},
+            repetition=r,
+        )
+        for value, (best, by) in better.items()
+        for label in ("bpa(nearest)", "perceptron")
+        for r in range(5)
+    ]
+    algorithms = [
+        BPA | {"parameters": {"C": list(better)}},
+        BPA | {"label": "perceptron", "parameters": {"C": list(better)}},
+    ]
+    folder = folder_of(tmp_path, found, "online_error", algorithms, [{"name": "u"}])
+    table = tables.build(load(folder))[1]
+    assert {(key.label, key.setting.text) for key in table.paired} == {("perceptron", "C=0.1"), ("bpa(nearest)", "C=1")}
+    differences = {key.label: round(one.test.mean, 6) for key, one in table.paired.items()}
+    assert differences == {"perceptron": 1.08, "bpa(nearest)": 2.92}
+    assert [table.marks[cell.key] for cell in table.cells] == ["*", "", "", "*"]
+    write_report(folder)
+    text = (folder / "tables" / "u.paired.csv").read_text("utf-8")
+    assert [row["setting"] for row in csv.DictReader(io.StringIO(text))] == ["C=0.1", "C=1"]
+
+
 def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
     found = [row | ({"mistakes": 2500, "online_error": 0.25} if row["label"] == "logistic" else {}) for row in rows()]
     table = table_of(folder_of(tmp_path, found=found))
