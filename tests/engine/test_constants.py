@@ -10,7 +10,7 @@ from budgetrun.engine import Group
 from budgetrun.learners import find
 
 # Only Python reads these.
-OF_PYTHON = {"upkeep", "compiled"}
+OF_PYTHON = {"upkeep", "compiled", "reading"}
 CASES = {
     (name, variant, TASKS[kind == "MULTICLASS_CASES"]): parameters
     for kind in ("CASES", "MULTICLASS_CASES")

@@ -71,7 +71,7 @@ def test_a_removal_of_bogd_keeps_the_function_in_expectation(name, weights):
     mean = np.zeros(4)
     for r in np.flatnonzero(chances):
         learner._random, held = Drawing(r), Held()
-        (learner.replace if name == "bogd++" else learner.update)(held, 1, *([0.0] if name == "bogd" else []))
+        learner.update(held, 1, 0.0)
         assert held.left_by == r
         mean += chances[r] * held.coef
     np.testing.assert_allclose(mean, weights, atol=1e-15)

@@ -3,9 +3,9 @@
 The rules are those of docs/configs.md, "Comparing learners".
 """
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
-from budgetrun.results.report.layout import Cell, Table
+from budgetrun.results.report.layout import Cell, Row, Table
 from budgetrun.results.report.numbers import STREAM, Place, places_of
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.statistics import LEVEL, holm
@@ -75,46 +75,59 @@ def _at_ends(candidates: Sequence[Candidate]) -> tuple[int, int]:
 class Paired(NamedTuple):
     """The difference of a cell from the best of its row, over the streams of both, in the table's unit."""
 
-    best: str
     test: statistics.Paired
     p_holm: float  # by Holm's method in the table
 
 
-def paired(table: Table, runs: pd.DataFrame) -> dict[Place, Paired]:
-    """Return the difference of each cell from the best of its row, but for that cell itself."""
+def compared(table: Table, results: Results, runs: pd.DataFrame) -> Table:
+    """Return a table with the differences of its cells, whose ``runs`` are given, from the best of their rows.
+
+    Cells are marked by * if they are the best of their row, or not worse at 5%, and by ‡ if not below the larger class.
+    """
+    paired = _paired(table, runs)
+    blocks = [
+        block._replace(rows=[_marked(row, paired, results.families) for row in block.rows]) for block in table.blocks
+    ]
+    return replace(table, blocks=blocks, paired=paired)
+
+
+def _paired(table: Table, runs: pd.DataFrame) -> dict[tuple[Place, Place], Paired]:
     runs = runs.assign(shown=table.quantity.factor * runs[table.quantity.column]).dropna(subset=["shown"])
     numbers = {place: number for number, place in places_of(runs).items()}
     means = runs.groupby(["place", *STREAM])["shown"].mean()
-    found: dict[Place, Paired] = {}
-    for _, best, others in _rows(table):
-        for cell in others:
-            first, second = (means[numbers[one.key]] for one in (cell, best))
-            differences = (first - second).dropna().to_numpy()
-            if len(differences) > 1:
-                found[cell.key] = Paired(best.place.label, statistics.paired(differences), math.nan)
-    adjusted = holm([one.test.p for one in found.values()])
-    return {key: one._replace(p_holm=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
-
-
-def marks(table: Table, results: Results) -> dict[Place, str]:
-    """Return * for the best cells of rows, and those not worse at 5%; and ‡ for those not below the larger class."""
-    found: dict[Place, str] = {}
-    for cells, best, _ in _rows(table):
-        floor = [c.measured.mean for c in cells if c.measured and results.families.get(c.place.label) == "constant"]
-        for cell in cells:
-            assert cell.measured
-            alike = cell is best or (cell.key in table.paired and table.paired[cell.key].p_holm >= LEVEL)
-            above = floor and cell.measured.mean >= floor[0] and results.families.get(cell.place.label) != "constant"
-            found[cell.key] = "*" * alike + "‡" * bool(above)
-    return found
-
-
-def _rows(table: Table) -> Iterator[tuple[list[Cell], Cell, list[Cell]]]:
-    """Return the measured cells of each row with several, the best of them, and the others."""
+    tests = {}
     for row in (row for block in table.blocks for row in block.rows):
-        if len(cells := [cell for cell in row.cells if cell.measured]) > 1:
-            best = min(cells, key=lambda cell: cell.measured.mean if cell.measured else math.inf)
-            yield cells, best, [cell for cell in cells if cell is not best]
+        best, cells = _compared(row)
+        for cell in cells:
+            if best and cell is not best and (cell.key, best.key) not in tests:
+                differences = (means[numbers[cell.key]] - means[numbers[best.key]]).dropna().to_numpy()
+                if len(differences) > 1:
+                    tests[cell.key, best.key] = statistics.paired(differences)
+    adjusted = holm([one.p for one in tests.values()])
+    return {keys: Paired(one, p) for (keys, one), p in zip(tests.items(), adjusted, strict=True)}
+
+
+def _marked(row: Row, paired: dict[tuple[Place, Place], Paired], families: dict[str, str]) -> Row:
+    best, cells = _compared(row)
+    floor = [_mean(cell) for cell in cells if families.get(cell.place.label) == "constant"]
+
+    def mark(cell: Cell) -> str:
+        one = paired.get((cell.key, best.key)) if best else None
+        above = floor and _mean(cell) >= floor[0] and families.get(cell.place.label) != "constant"
+        return "*" * (cell is best or (one is not None and one.p_holm >= LEVEL)) + "‡" * bool(above)
+
+    return row._replace(cells=[replace(cell, mark=mark(cell)) if cell in cells else cell for cell in row.cells])
+
+
+def _compared(row: Row) -> tuple[Cell | None, list[Cell]]:
+    """Return the best of the measured cells of a row with several, and these; None and none of another row."""
+    cells = [cell for cell in row.cells if cell.measured]
+    return (min(cells, key=_mean), cells) if len(cells) > 1 else (None, [])
+
+
+def _mean(cell: Cell) -> float:
+    assert cell.measured
+    return cell.measured.mean
 
 
 def notes(table: Table) -> list[str]:
@@ -125,7 +138,7 @@ def notes(table: Table) -> list[str]:
             "A star: the best of its row, or not worse at 5% (paired t-test over the permutations, by Holm's method "
             f"over the table); differences with 95% intervals are in {table.name}.paired.csv."
         )
-    if any("‡" in mark for mark in table.marks.values()):
+    if any("‡" in cell.mark for cell in table.cells):
         found.append("‡ Not below the error of always predicting the larger class.")
     for block in table.blocks:
         means = [[c.measured.mean for c in row.cells if c.measured] for row in block.rows]
@@ -143,6 +156,10 @@ def notes(table: Table) -> list[str]:
 
 def paired_rows(table: Table) -> list[list[Any]]:
     """Return the header and the rows of the file of differences."""
-    header = ["dataset", "label", "budget", "setting", "best", "difference", "low", "high", "p", "p_holm"]
-    rows = (((*key[:2], key.budget.title(), key.setting.text), one) for key, one in table.paired.items())
-    return [header, *([*place, one.best, *one.test[:4], one.p_holm] for place, one in rows)]
+    names = ["label", "budget", "setting"]
+    header = ["dataset", *names, *(f"best_{name}" for name in names), "difference", "low", "high", "p", "p_holm"]
+    found = [header]
+    for (place, best), one in table.paired.items():
+        both = [(each.label, each.budget.title(), each.setting.text) for each in (place, best)]
+        found.append([place.dataset, *both[0], *both[1], *one.test[:4], one.p_holm])
+    return found

@@ -54,7 +54,8 @@ class Cell:
     ``measured`` and ``published`` (in the table's unit) are None where there is none. ``source`` is the dataset and
     the label that the number is published for; ``relative`` is measured / published, divided by the same ratio of the
     table's reference column; ``chosen`` is the setting that was chosen for the cell. ``is_printed`` says
-    whether the number is published for its very budget; else a number without one is repeated in each block.
+    whether the number is published for its very budget; else a number without one is repeated in each block. ``mark``
+    is what a comparison says of it within its row.
     """
 
     place: Place
@@ -64,6 +65,7 @@ class Cell:
     relative: float | None
     chosen: str = ""
     is_printed: bool = False
+    mark: str = ""
 
     @property
     def has_budget(self) -> bool:
@@ -251,9 +253,8 @@ class Table(Captioned):
     # None without published numbers.
     verdict: Verdict | None = None
     notes: list[str] = field(default_factory=list)
-    # For a comparison: differences from the best of each row, and marks of cells.
-    paired: dict[Place, Any] = field(default_factory=dict)
-    marks: dict[Place, str] = field(default_factory=dict)
+    # For a comparison: differences of cells from the best of their rows, by the keys of both.
+    paired: dict[tuple[Place, Place], Any] = field(default_factory=dict)
 
     @cached_property
     def main(self) -> Table:
@@ -303,7 +304,7 @@ class Table(Captioned):
         if m is None:
             return NONE
         spread = f" ± {self.quantity.write(m.spread)}" if with_sd and not math.isnan(m.spread) else ""
-        return self.quantity.write(m.mean) + spread + ("†" if m.n_failed else "") + self.marks.get(cell.key, "")
+        return self.quantity.write(m.mean) + spread + ("†" if m.n_failed else "") + cell.mark
 
     def published(self, cell: Cell) -> str:
         """Return the published number of a cell."""

@@ -93,8 +93,7 @@ def _table(results: Results, spec: TableSpec) -> Table:
         candidates=choice.candidates,
     )
     if results.report.compares and quantity.lower_is_better and quantity is not SECONDS:
-        table = replace(table, paired=comparison.paired(table, choice.results.runs))
-        table = replace(table, marks=comparison.marks(table, results))
+        table = comparison.compared(table, results, choice.results.runs)
     table = replace(
         table,
         outside=_outside(results, table),

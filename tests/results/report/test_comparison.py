@@ -112,7 +112,8 @@ def test_differences_from_the_best_with_intervals_and_holms_p(tmp_path):
     marks = {cell.place.label: table.words(cell).split(" (")[0] for cell in table.cells}
     assert marks["bpa(nearest)"].endswith("*")
     assert not marks["logistic"].endswith(("*", "‡"))
-    assert set(table.paired) == {cell.key for cell in table.cells if cell.place.label != "bpa(nearest)"}
+    best = next(cell.key for cell in table.cells if cell.place.label == "bpa(nearest)")
+    assert set(table.paired) == {(cell.key, best) for cell in table.cells if cell.key != best}
     write_report(tmp_path / "r")
     text = (tmp_path / "r" / "tables" / "t.paired.csv").read_text("utf-8")
     found = {row["label"]: row for row in csv.DictReader(io.StringIO(text))}
@@ -141,19 +142,33 @@ def test_settings_that_are_not_chosen_are_compared_one_by_one(tmp_path):
         for label in ("bpa(nearest)", "perceptron")
         for r in range(5)
     ]
+    # Without settings, it is in every row, each time beside another best.
+    found += [run("one", "majority", 30 + 0.1 * (r % 2), repetition=r) for r in range(5)]
     algorithms = [
+        BASELINES[0],
         BPA | {"parameters": {"C": list(better)}},
         BPA | {"label": "perceptron", "parameters": {"C": list(better)}},
     ]
     folder = folder_of(tmp_path, found, "online_error", algorithms, [{"name": "u"}])
     table = tables.build(load(folder))[1]
-    assert {(key.label, key.setting.text) for key in table.paired} == {("perceptron", "C=0.1"), ("bpa(nearest)", "C=1")}
-    differences = {key.label: round(one.test.mean, 6) for key, one in table.paired.items()}
-    assert differences == {"perceptron": 1.08, "bpa(nearest)": 2.92}
-    assert [table.marks[cell.key] for cell in table.cells] == ["*", "", "", "*"]
+    settings = {(one.label, one.setting.text, other.setting.text) for one, other in table.paired}
+    of_majority = {("majority", "", "C=0.1"), ("majority", "", "C=1")}
+    assert settings == {("perceptron", "C=0.1", "C=0.1"), ("bpa(nearest)", "C=1", "C=1")} | of_majority
+    differences = {f"{key.label}, {best.label}": round(one.test.mean, 6) for (key, best), one in table.paired.items()}
+    assert differences == {
+        "perceptron, bpa(nearest)": 1.08,
+        "bpa(nearest), perceptron": 2.92,
+        "majority, bpa(nearest)": 10.04,
+        "majority, perceptron": 9.96,
+    }
+    assert [(cell.place.label, cell.mark) for cell in table.cells if cell.mark] == [
+        ("bpa(nearest)", "*"),
+        ("perceptron", "*"),
+    ]
     write_report(folder)
     text = (folder / "tables" / "u.paired.csv").read_text("utf-8")
-    assert [row["setting"] for row in csv.DictReader(io.StringIO(text))] == ["C=0.1", "C=1"]
+    found = [(row["label"], row["setting"], row["best_setting"]) for row in csv.DictReader(io.StringIO(text))]
+    assert sorted(found) == sorted(settings)
 
 
 def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
