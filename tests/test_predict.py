@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import budgetrun
 from budgetrun.cli import main
 from budgetrun.data.tables import open_table
+from budgetrun.engine import score
 from budgetrun.runner.live.request import Request
 from budgetrun.runner.live.run import run
 from budgetrun.state import load_state
@@ -231,3 +233,19 @@ def test_a_stream_says_so_by_its_scale():
     played(FRAME.assign(y=WORDS), algorithms=("rbp",), budgets=(5,), scale="running")
     (FRAME + 50).to_csv("far.csv", index=False)
     assert "warning: these rows lie far from those that were learned: the mean of " in predict(STATE, "far.csv")[1]
+
+
+def test_sparse_rows_are_predicted_as_they_were_learned():
+    """The engine holds rows of few columns dense, and subtracts the means of auto's inputs."""
+    rng = np.random.default_rng(1)
+    rows_of = sp.random_array(
+        (400, 90), density=0.1, rng=rng, data_sampler=lambda size: rng.normal(3, 1, size), format="csr"
+    )
+    labels = np.where(rows_of[:, :45].sum(axis=1) > rows_of[:, 45:].sum(axis=1), 1, 2)
+    dump_svmlight_file(rows_of, labels, "stream.libsvm", zero_based=False)
+    run(Request("stream.libsvm", quick=True))
+    state, _ = load_state(STATE)
+    X = state.scaler.scaled(sp.csr_array(load_svmlight_file("stream.libsvm")[0]), learn=False)
+    expected = score(state.session.members[0], X.toarray())
+    found = rows(predict(STATE, "stream.libsvm", "--label", "1")[0])
+    np.testing.assert_allclose([float(row["score"]) for row in found], expected, rtol=1e-9)
