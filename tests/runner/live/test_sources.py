@@ -14,6 +14,8 @@ from budgetrun.runner.live.run import run
 from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
+# What is played does not matter.
+FAST = {"algorithms": ("rbp",), "budgets": (10,)}
 COLUMNS = "parameters", "kernel", "budget", "n_examples", "mistakes", "updates", "support_size"
 
 
@@ -59,10 +61,10 @@ def zipped(frame):
 
 @pytest.mark.parametrize("written", [parts, excel, zipped, url])
 def test_a_table_from_elsewhere_is_the_one_in_a_file(frame, written):
-    run(Request("s.csv", name="file", quick=True))
+    run(Request("s.csv", name="file", **FAST))
     source = written(frame)
     for _ in range(2):
-        assert run(Request(source, name="other", quick=True)) == 0
+        assert run(Request(source, name="other", **FAST)) == 0
     assert rows("results/other") == rows("results/file")
     config = load("results/other/config.yaml")
     if written is url:
@@ -75,9 +77,9 @@ def test_a_table_from_elsewhere_is_the_one_in_a_file(frame, written):
 
 def test_a_changed_part_is_noticed(frame):
     source = parts(frame)
-    run(Request(source, quick=True))
+    run(Request(source, **FAST))
     # Its own folder of results has a folder of this name, too.
     assert load("results/parts/config.yaml").datasets[0].path == Path("parts")
     frame[:60].to_parquet("parts/2.pq")
     with pytest.raises(InputError, match="parts: the file has changed since 700 of its rows were played"):
-        run(Request(source, quick=True))
+        run(Request(source, **FAST))
