@@ -41,6 +41,7 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
     results = load(Path(folder))
     checked = check(results, data_dir, streams)
     write(results.folder / "bounds.csv", grid.csv([COLUMNS, *map(_record, checked.rows)]))
+    (results.folder / "bounds.csv.gz").unlink(missing_ok=True)  # earlier ones, compressed
     incomplete = f"{results.runs_path}: {results.incomplete}" if results.incomplete else ""
     return Report(_summary(results, checked, draw(results, checked)), checked.violations, checked.missing, incomplete)
 

@@ -216,9 +216,9 @@ class Evidence:
         path = self.folder / name / "bounds.csv"
         if not path.parent.is_dir():
             self.results(name)
-        again = f"make it again: budgetrun bounds {path.parent}"
+        again, packed = f"make it again: budgetrun bounds {path.parent}", path.with_name("bounds.csv.gz")
         try:
-            frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+            frame = pd.read_csv(packed if packed.is_file() else path, keep_default_na=False, dtype=str)
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: not readable ({' '.join(str(error).split())}); {again}") from None
         if missing := [column for column in _OF_BOUNDS if column not in frame]:
