@@ -118,7 +118,7 @@ class Progress(Display):
             # The time between jobs counts as well, but not that of jobs which are still running.
             spent = max(self._taken / self._workers, spent - self._longest)
         if done > 0:
-            # The first few seconds say little about the rest.
-            trust = spent / (spent + 5)
+            # The first few seconds, and the first fiftieth of the work, say little about the rest.
+            trust = spent / (spent + 5) * min(1.0, 50 * done / (done + left))
             expected += trust * (left * spent / done - expected)
         return f"about {duration(expected)} left"

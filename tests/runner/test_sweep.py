@@ -513,6 +513,8 @@ TOLD = {
     # Eight jobs of a hundred run at once, each as long as estimated: when the first ends, 92 remain.
     "jobs at once": ((100, 6000.0, 8), 1, 60, (1, 60.0, 60.0, "d"), "1/100 runs, 60 s, about 12 min left (d)"),
     # One job was estimated at 4 s; after 21 s it has done a quarter.
+    # Five minutes, most of them to compile, and hardly begun: not 11 days.
+    "a beginning": ((10, 40.0, 1), 1, 300, (0.01, 1), "0/10 runs, 5 min, about 4 h 06 min left (1 job running)"),
     "a running job": ((10, 4.0, 2), 1, 21, (1.0, 1), "0/10 runs, 21 s, about 51 s left (1 job running)"),
 }
 
