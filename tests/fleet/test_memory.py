@@ -1,7 +1,10 @@
 """Shared memory plays as the reference does: the same scores, mistakes, sizes and quantities of the bounds."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from cases import paired
 from reference.fleet import POLICIES, Fleet, U_of, events, fleet
 
 from budgetrun.fleet import SharedMemory, registry
@@ -24,6 +27,7 @@ from budgetrun.fleet.memory import (
 from budgetrun.kernels import Gaussian, compiling
 
 LEARNERS, LIMIT = 7, 20
+DTYPES = "float32", "float64", "bits"
 KERNEL = Gaussian(gamma=0.5)
 EACH = pytest.mark.parametrize("policy", sorted(registry()))
 GREEDY = pytest.mark.parametrize("greedy", [False, True], ids=["oldest first", "greedy"])
@@ -105,11 +109,10 @@ def test_shared_rows(policy, greedy, sizes):
     assert (memory.longs[:, SEEN] == np.count_nonzero(Y, axis=0)).all()
 
 
-@pytest.mark.parametrize("policy", ["random", "sum_bound"])
-@pytest.mark.parametrize("shares", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "bits"])
+@pytest.mark.parametrize(("rows", "policy"), paired([*product([False, True], DTYPES)], ["random", "sum_bound"]))
 @pytest.mark.compiled
-def test_compiled_code_gives_the_same_bits(policy, shares, dtype, monkeypatch):
+def test_compiled_code_gives_the_same_bits(policy, rows, monkeypatch):
+    shares, dtype = rows
     learners, X, Y = stream(200)
     X, y = packed(X > 0) if dtype == "bits" else X.astype(dtype), Y[np.arange(200), learners]
     found = []
