@@ -229,7 +229,8 @@ class ProjectingBPA(_BPA):
 
     Parameters:
     ridge : float, > 0
-        Is added to the diagonal of the kernel matrix in projections.
+        Is added to the diagonal of the kernel matrix in projections. If it is too small for many examples of few
+        columns, rounding grows until the scores are not finite: the run fails, and a larger ridge helps.
 
     Notes: O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is
     computed from kernel values, in O(B^2 d + B^3). The rule is that of ``bpa(simple)`` with V = all examples but r.

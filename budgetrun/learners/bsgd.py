@@ -92,7 +92,8 @@ class ProjectingBSGD(RemovingBSGD):
 
     Parameters:
     ridge : float, > 0
-        Is added to the diagonal of the kernel matrix in projections.
+        Is added to the diagonal of the kernel matrix in projections. One that is too small fails as in
+        ``bpa(projecting)``.
 
     Notes: O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is
     computed from kernel values, in O(B^2 d + B^3). The example of the smallest weight leaves, the new one among them;
