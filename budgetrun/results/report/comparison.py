@@ -109,14 +109,16 @@ def _paired(table: Table, runs: pd.DataFrame) -> dict[tuple[Place, Place], Paire
 
 def _marked(row: Row, paired: dict[tuple[Place, Place], Paired], families: dict[str, str]) -> Row:
     best, cells = _compared(row)
-    floor = [_mean(cell) for cell in cells if families.get(cell.place.label) == "constant"]
+    if best is None:
+        return row
+    key, floor = best.key, [_mean(cell) for cell in cells if families.get(cell.place.label) == "constant"]
 
     def mark(cell: Cell) -> str:
-        one = paired.get((cell.key, best.key)) if best else None
+        one = paired.get((cell.key, key))
         above = floor and _mean(cell) >= floor[0] and families.get(cell.place.label) != "constant"
         return "*" * (cell is best or (one is not None and one.p_holm >= LEVEL)) + "‡" * bool(above)
 
-    return row._replace(cells=[replace(cell, mark=mark(cell)) if cell in cells else cell for cell in row.cells])
+    return row._replace(cells=[replace(cell, mark=mark(cell)) if cell.measured else cell for cell in row.cells])
 
 
 def _compared(row: Row) -> tuple[Cell | None, list[Cell]]:
