@@ -229,8 +229,8 @@ class ProjectingBPA(_BPA):
 
     Parameters:
     ridge : float, > 0
-        Is added to the diagonal of the kernel matrix in projections. If it is too small for many examples of few
-        columns, rounding grows until the scores are not finite: the run fails, and a larger ridge helps.
+        Is added to the diagonal of the kernel matrix in projections. Below about 1e-7 B max k(x, x), projections lose
+        most of their digits, and a run whose scores are not finite fails: a larger ridge helps.
 
     Notes: O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is
     computed from kernel values, in O(B^2 d + B^3). The rule is that of ``bpa(simple)`` with V = all examples but r.
@@ -245,6 +245,8 @@ class ProjectingBPA(_BPA):
 
     variant = "projecting"
     title = "BPA-P"
+    revision = 3
+    continues = (2,)
 
     def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False, ridge: Positive = 0.001) -> None:
         super().__init__(budget=budget, C=C, keep=keep)

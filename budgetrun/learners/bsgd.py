@@ -110,6 +110,8 @@ class ProjectingBSGD(RemovingBSGD):
 
     variant = "projection"
     title = "BSGD, projection"
+    revision = 2
+    continues = (1,)
     default_variant = False
     added = {}
 

@@ -34,7 +34,8 @@ class FBKRLS(Budgeted, RegressionLearner):
 
     name = "fb_krls"
     title = "FB-KRLS"
-    revision = 2
+    revision = 3
+    continues = (2,)
     compiled = False
     added = {"label_step": 0.0}
 

@@ -88,6 +88,28 @@ def test_inverses_stay_inverses(stream, name, variant):
     assert learner._inverse.additions > 24
 
 
+@pytest.mark.parametrize(("name", "variant"), [("bpa", "projecting"), ("bsgd", "projection")])
+def test_projections_are_exact_though_examples_are_nearly_dependent(name, variant):
+    X, y = random_stream(T=300, d=2)
+    # All kernel values are near 1: the largest eigenvalue of G is 3e6 times the smallest.
+    flat = kernels.Gaussian(gamma=0.001)
+    learner = find(name, variant)(budget=30, ridge=1e-5, **({"regulariser": 0.05} if name == "bsgd" else {}))
+    inverse, remove, removed = learner._inverse, learner._inverse.remove, []
+
+    def compared(i):
+        G = inverse.matrix[np.ix_(inverse.places[: inverse.size], inverse.places[: inverse.size])]
+        others = np.arange(inverse.size) != i
+        shares = remove(i)
+        np.testing.assert_allclose(shares[others], np.linalg.solve(G[others][:, others], G[others, i]), atol=1e-7)
+        removed.append(i)
+        return shares
+
+    inverse.remove = compared
+    scores = Group(flat, [learner]).feed(X, y[None])[0]
+    assert np.isfinite(scores).all()
+    assert len(removed) > 100
+
+
 def test_bsgd_is_pegasos_with_weights_that_all_are_equal():
     X, y = random_stream()
     learner = find("bsgd")(budget=15, regulariser=0.05)

@@ -66,9 +66,11 @@ class Inverse(Table):
         right = np.zeros(len(self.places))
         right[place] = 1.0
         # The product of the inverse and this, in which there is no -0.
-        column = self._refined(self.values[:, place] + 0.0, right)
+        stored = self.values[:, place] + 0.0
+        column = self._refined(stored, right)
         shares: np.ndarray = -column[self.places[: self.size]] / column[place]
-        add_outer(self.values, -1 / column[place], column)
+        # The refined column, which is not that of ``values``, would multiply their error by up to 1 / ridge.
+        add_outer(self.values, -1 / stored[place], stored)
         self.matrix[place] = self.matrix[:, place] = 0.0
         self.values[place] = self.values[:, place] = 0.0
         drop_place(self.places, i, self.size)
