@@ -82,10 +82,16 @@ def copy(values: np.ndarray, to: np.ndarray) -> None:
     to[: len(values)] = values
 
 
+@compiled_as("close_gap")
+def close_gap(values: np.ndarray, at: int, end: int) -> None:
+    """Move the values after place ``at``, and before place ``end``, one place to the front."""
+    values[at : end - 1] = values[at + 1 : end]
+
+
 def drop_place(places: np.ndarray, i: int, n: int) -> int:
     """Move one of the first ``n`` places to their end, where the free places begin then, and return it."""
     place = places[i]
-    places[i : n - 1] = places[i + 1 : n]
+    close_gap(places, i, n)
     places[n - 1] = place
     return place
 

@@ -17,6 +17,7 @@ import pytest
 from budgetrun import estimators
 from budgetrun.kernels import compiling
 from budgetrun.kernels.compiling import background, kind_of, objects
+from budgetrun.kernels.compiling.objects import named
 
 LOOPS = "budgetrun.kernels.compiling.loops"
 SECONDS = 120
@@ -175,6 +176,20 @@ def test_the_helper_ends_with_its_parent_and_not_before(fresh, how):
     locked = os.open(fresh / "helper.lock", os.O_RDWR)
     fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(locked)
+
+
+@needs_numba
+def test_what_earlier_sources_were_compiled_to_is_removed_after_a_month(fresh):
+    month = 30 * 86_400
+    for name, age in {"0" * 16 + "-0.1": month + 60, "1" * 16 + "-0.1": month - 60}.items():
+        mark = fresh / name / "ready" / "mark"
+        mark.parent.mkdir(parents=True)
+        mark.write_text("")
+        os.utime(mark, (time.time() - age,) * 2)
+    (fresh / "of-others" / "ready").mkdir(parents=True)
+    background.load(SHORT, named(SHORT[0]))
+    kept = {path.name for path in fresh.iterdir()}
+    assert kept == {"1" * 16 + "-0.1", "of-others", background.folder().name}
 
 
 def test_a_process_does_not_wait_for_its_helper_at_its_end():

@@ -117,7 +117,7 @@ class AbsorbingExpansion(_Absorbing, Expansion):
     def _change_beside(self, change: np.ndarray) -> None:
         values = self._values_of(change)
         self._moved += values[0]
-        self.scores[self._round + 1 : self.tile_end] += values[1:]
+        add_multiple(self.scores[self._round + 1 : self.tile_end], 1.0, values[1:])
 
 
 class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
@@ -143,4 +143,4 @@ class MulticlassAbsorbing(_Absorbing, MulticlassExpansion):
         for c in range(self.n_classes):
             values = self._values_of(change[c])
             self._moved[c] += values[0]
-            self.scores[c, self._round + 1 : self.tile_end] += values[1:]
+            add_multiple(self.scores[c, self._round + 1 : self.tile_end], 1.0, values[1:])

@@ -14,7 +14,7 @@ from budgetrun.kernels import Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
 from budgetrun.kernels.kinds import enlarged
-from budgetrun.kernels.sums import copy, inner, taken
+from budgetrun.kernels.sums import close_gap, copy, inner, taken
 
 # The tolerances of rules with kernel values in float64 and in float32, in the units that docs/engine.md lists.
 ROUNDING, ROUGH = 1e-9, 1e-5
@@ -466,8 +466,8 @@ class Summed(Hypothesis):
             self._head += 1
             return
         at, tail = self._head + i, self._tail
-        self._slots[at : tail - 1] = self._slots[at + 1 : tail]
-        self._weights[at : tail - 1] = self._weights[at + 1 : tail]
+        close_gap(self._slots, at, tail)
+        close_gap(self._weights, at, tail)
         self._tail = tail - 1
 
     @property

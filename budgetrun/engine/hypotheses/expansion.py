@@ -14,7 +14,7 @@ from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.kinds import enlarged
-from budgetrun.kernels.sums import add_multiple, add_up, copy, inner, put, taken
+from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, put, taken
 
 _NONE, _OLDEST, _ALL = range(3)
 
@@ -156,8 +156,8 @@ class Expansion(Summed):
             self._free_places[self._n_free] = self._place[at]
             self._n_free += 1
         if self._track != _NONE and i > 0:
-            self._own[at : tail - 1] = self._own[at + 1 : tail]
-            self._place[at : tail - 1] = self._place[at + 1 : tail]
+            close_gap(self._own, at, tail)
+            close_gap(self._place, at, tail)
         self._remove(i)
 
     def shift(self, i: int, delta: float) -> None:

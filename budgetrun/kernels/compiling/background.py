@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ _wanted: dict[Key, None] = {}
 _asked: set[Key] = set()
 # Seconds that interpreted code must take before it is compiled: loading what is compiled takes as long.
 _PAYS = 1.0
+_MONTH = 30 * 86_400
 # Seconds between two looks at the cache, and between two looks of the helper for its parent.
 OFTEN = 0.1
 _spent = _next = _counted = 0.0
@@ -114,9 +116,20 @@ def load(key: Key, source: Callable[..., Any]) -> Callable[..., Any]:
     compiled[key] = made = structures.compiled(source, key[1:], folder())
     if is_own(source):
         with suppress(OSError):
+            if not _mark(key).parent.is_dir():
+                _forget_others()
             _mark(key).parent.mkdir(parents=True, exist_ok=True)
+            # Also where it is loaded, to show that this folder is in use.
             _mark(key).write_text(structures.processor())
     return made
+
+
+def _forget_others() -> None:
+    """Remove what other states of the sources were compiled to, if nothing there was used for a month."""
+    now = time.time()
+    for ready in _root().glob("[0-9a-f]" * 16 + "-*/ready"):
+        if max((mark.stat().st_mtime for mark in ready.iterdir()), default=now) < now - _MONTH:
+            shutil.rmtree(ready.parent, ignore_errors=True)
 
 
 def _start_helper(keys: list[Key]) -> None:

@@ -8,7 +8,8 @@ at the end of the call their numbers are written back. Arrays are shared, so the
 import inspect
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -16,8 +17,9 @@ from typing import Any
 
 import numba
 import numpy as np
+from filelock import FileLock, Timeout
 from llvmlite import ir
-from numba.core import cgutils, extending, imputils, types
+from numba.core import caching, cgutils, extending, imputils, types
 from numba.core.datamodel import default_manager, models
 from numba.core.pythonapi import reflect
 from numba.core.registry import cpu_target
@@ -29,6 +31,8 @@ from budgetrun.kernels.compiling import loops, objects
 from budgetrun.kernels.compiling.loops import OPTIONS
 from budgetrun.kernels.compiling.objects import Kind, Shape
 
+# Of what only compiled code calls. It is kept, too, so that a learner compiles only what no other learner needed.
+INNER = OPTIONS | {"cache": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
@@ -42,17 +46,38 @@ _PARENT = "parent"
 
 @cache
 def function(source: Any, folder: Path) -> Any:
-    """Return a function that compiles itself, and what it calls; the results are kept in a folder."""
-    numba.config.CACHE_DIR = str(folder)
+    """Return a function that compiles itself; the results are kept in a folder."""
     _make_callable(source)
-    return numba.njit(cache=True, **OPTIONS)(source)
+    with _kept_in(folder):
+        return numba.njit(cache=True, **OPTIONS)(source)
 
 
 def compiled(source: Any, kinds: tuple[Kind, ...], folder: Path) -> Callable[..., Any]:
-    """Compile a function for arguments of some kinds, or load what was compiled before."""
+    """Compile a function for arguments of some kinds, and what it calls, or load what was compiled before."""
     found: Callable[..., Any] = function(source, folder)
-    found.compile(tuple(map(type_of, kinds)))
+    # What only compiled code calls is kept apart: Python could not call it, and numba would not tell them apart.
+    with _kept_in(folder / "inner"):
+        found.compile(tuple(map(type_of, kinds)))
     return found
+
+
+class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The files of a function in the cache, with one writer: two could give different code the same name."""
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write what was compiled, unless another process holds the lock for long."""
+        with suppress(Timeout), FileLock(self._index_path + ".lock", timeout=10):
+            super().save(key, data)
+
+
+@contextmanager
+def _kept_in(folder: Path) -> Iterator[None]:
+    before = numba.config.CACHE_DIR, caching.IndexDataCacheFile
+    numba.config.CACHE_DIR, caching.IndexDataCacheFile = str(folder), _Files
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR, caching.IndexDataCacheFile = before
 
 
 def processor() -> str:
@@ -131,17 +156,19 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             continue
         found = inspect.getattr_static(cls, attribute)
         if isinstance(found, FunctionType):
-            source = _stand_in(found) if hasattr(found, "interpreted") else found
+            made = hasattr(found, "interpreted")
+            source = _stand_in(found) if made else found
             _make_callable(source)
-            extending.overload_method(struct, attribute, jit_options=OPTIONS)(_resolving(source))
+            options = INNER | {"cache": not made}
+            extending.overload_method(struct, attribute, jit_options=options)(_resolving(source))
         elif isinstance(found, staticmethod):
             # A function of its own: with an object, calls in loops are not vectorized.
             _make_callable(found.__func__)
-            extending.overload_attribute(struct, attribute)(_constant(numba.njit(**OPTIONS)(found.__func__)))
+            extending.overload_attribute(struct, attribute)(_constant(numba.njit(**INNER)(found.__func__)))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
-            extending.overload_attribute(struct, attribute, jit_options=OPTIONS)(_resolving(found.fget))
+            extending.overload_attribute(struct, attribute, jit_options=INNER)(_resolving(found.fget))
         elif isinstance(found, bool | int | float | str):
             extending.overload_attribute(struct, attribute)(_constant(found))
     return struct
@@ -217,7 +244,7 @@ def _make_callable(source: FunctionType) -> None:
         if inner and found not in _CALLABLE:
             _CALLABLE.add(found)
             loop = getattr(loops, found.loop) if hasattr(found, "loop") else found
-            extending.overload(found, jit_options=OPTIONS)(_resolving(loop))
+            extending.overload(found, jit_options=INNER)(_resolving(loop))
             _make_callable(loop)
 
 
