@@ -11,6 +11,7 @@ AT_ONCE ?=
 N ?= 1000
 MINUTES ?= 10
 SWEEP := $(BIN)/budgetrun sweep --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
+BOUNDS := $(BIN)/budgetrun bounds $(if $(filter ci,$(PROFILE)),--no-figures)
 RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 
@@ -102,7 +103,7 @@ report: $(READY)  ## Write tables, figures and pages again from the finished run
 	$(BIN)/budgetrun report $(RESULTS)
 
 bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs; fails if one is violated
-	$(if $(AT_ONCE),echo $(wildcard $(addprefix $(RESULTS)/,$(CONFIGS))) | xargs -n 15 -P $(AT_ONCE) $(BIN)/budgetrun bounds,$(BIN)/budgetrun bounds $(RESULTS))
+	$(if $(AT_ONCE),echo $(wildcard $(addprefix $(RESULTS)/,$(CONFIGS))) | xargs -n 15 -P $(AT_ONCE) $(BOUNDS),$(BOUNDS) $(RESULTS))
 
 # Most sweeps of the small version are shorter than the start of their workers, and than compiling their learners; the
 # interpreter gives the same bits.

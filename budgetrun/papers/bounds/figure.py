@@ -29,7 +29,7 @@ def draw(results: Results, checked: Checked) -> dict[Path, bool]:
 
     Mistakes are a solid line with filled markers, bounds a dashed line with hollow markers. A bound that depends on the
     whole run is known only after the last round, and is a larger hollow marker there. Of several settings the one with
-    the tightest bound is shown. Without ``curves/`` an existing figure is kept; a new one shows the last round.
+    the tightest bound is shown. If ``curves/`` lacks some, an existing figure is kept; a new one has the last round.
     """
     import matplotlib
 
@@ -40,7 +40,7 @@ def draw(results: Results, checked: Checked) -> dict[Path, bool]:
             rows = [row for row in checked.rows if row.stream == stream and row.bound and row.verdict.applies]
             if rows := [row for row in rows if row.verdict.counts != "halvings"]:
                 path = results.folder / "figures" / f"bounds_{slug(stream[0])}.png"
-                kept = path.is_file() and all(curves.missing(row.run_ids) for row in rows)
+                kept = path.is_file() and any(curves.missing(row.run_ids) for row in rows)
                 if not kept:
                     make_folder(path.parent)
                     _draw(path, results, stream, rows, competitors, curves)

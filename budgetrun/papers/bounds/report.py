@@ -30,11 +30,12 @@ class Report:
     incomplete: str  # a sentence if runs that were planned are missing; otherwise empty
 
 
-def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3) -> Report:
+def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None = 3, figures: bool = True) -> Report:
     """Evaluate every bound on the runs of a results folder; write ``bounds.csv`` and ``figures/bounds_*.png``.
 
-    Only the figures need the folder's ``curves/``. ``streams`` is the most streams of each dataset, those of the first
-    repetitions and tasks; None for all. They are drawn again, and data are looked for in ``data_dir`` first.
+    ``figures`` can be left out; only they need the folder's ``curves/``. ``streams`` is the most streams of each
+    dataset, those of the first repetitions and tasks; None for all. They are drawn again, and data are looked for in
+    ``data_dir`` first.
 
     Raises InputError: the folder holds no finished run, or data differ from those of the runs.
     """
@@ -42,8 +43,9 @@ def write_bounds(folder: Path, data_dir: Path | None = None, streams: int | None
     checked = check(results, data_dir, streams)
     write(results.folder / "bounds.csv", grid.csv([COLUMNS, *map(_record, checked.rows)]))
     (results.folder / "bounds.csv.gz").unlink(missing_ok=True)  # earlier ones, compressed
+    drawn = draw(results, checked) if figures else {}
     incomplete = f"{results.runs_path}: {results.incomplete}" if results.incomplete else ""
-    return Report(_summary(results, checked, draw(results, checked)), checked.violations, checked.missing, incomplete)
+    return Report(_summary(results, checked, drawn), checked.violations, checked.missing, incomplete)
 
 
 def _record(row: Row) -> list[str]:
@@ -90,7 +92,9 @@ def _summary(results: Results, checked: Checked, figures: Mapping[Path, bool]) -
     held = sum(row.verdict.applies for row in checked.rows) - violated
     lines.append(f"{held:,} bounds hold, {violated:,} are violated, {len(checked.rows) - held - violated:,} are void.")
     lines.append(f"bounds   {results.folder / 'bounds.csv'}")
-    lines += [f"figure   {path}{'  (kept: curves/ is missing)' if kept else ''}" for path, kept in figures.items()]
+    lines += [
+        f"figure   {path}{'  (kept: curves/ lacks some of its runs)' if kept else ''}" for path, kept in figures.items()
+    ]
     return "\n".join(lines)
 
 

@@ -27,6 +27,7 @@ from budgetrun.results.report.numbers import (
 )  # fmt: skip
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import paired
+from budgetrun.results.store.files import first_of
 from budgetrun.results.store.read import NO_SETTING, Results, items_of, load
 
 _JSON = ("facts", "parameters")
@@ -213,12 +214,15 @@ class Evidence:
         return Number(value, figures(value, 4) + spec.unit)
 
     def _read_bounds(self, name: str) -> pd.DataFrame:
-        path = self.folder / name / "bounds.csv"
-        if not path.parent.is_dir():
+        folder = self.folder / name
+        if not folder.is_dir():
             self.results(name)
-        again, packed = f"make it again: budgetrun bounds {path.parent}", path.with_name("bounds.csv.gz")
+        path, again = (
+            first_of(folder, "bounds.csv") or folder / "bounds.csv",
+            f"make it again: budgetrun bounds {folder}",
+        )
         try:
-            frame = pd.read_csv(packed if packed.is_file() else path, keep_default_na=False, dtype=str)
+            frame = pd.read_csv(path, keep_default_na=False, dtype=str)
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: not readable ({' '.join(str(error).split())}); {again}") from None
         if missing := [column for column in _OF_BOUNDS if column not in frame]:

@@ -142,10 +142,16 @@ def _sums(folder: Path, name: str) -> Path:
     return folder / f"{name}.sha256"
 
 
+def first_of(folder: Path, *names: str) -> Path | None:
+    """Return the first of some files of a folder that is there, as it is or compressed; None if none is."""
+    # Reading a pipe would never end.
+    return next(filter(os.path.isfile, (folder / f"{name}{end}" for name in names for end in ("", ".gz"))), None)
+
+
 def read_table(folder: Path) -> Table | None:
     """Return the table of a folder, compressed or not; None if there is none."""
-    # Reading a pipe would never end. A process that was killed when the table became large may leave both.
-    path = next(filter(os.path.isfile, (folder / PARQUET, folder / RUNS, folder / f"{RUNS}.gz")), None)
+    # A process that was killed when the table became large may leave both.
+    path = first_of(folder, PARQUET, RUNS)
     if path is None:
         return None
     buffer, damage = io.BytesIO(), ""

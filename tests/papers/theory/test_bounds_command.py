@@ -193,8 +193,29 @@ def test_results_without_curves(command, results):
     path.write_bytes(b"drawn with curves")
     code, out, _ = command(results)
     assert code == 0
-    assert f"figure   {path}  (kept: curves/ is missing)\n" in out
+    assert f"figure   {path}  (kept: curves/ lacks some of its runs)\n" in out
     assert path.read_bytes() == b"drawn with curves"
+
+
+def test_results_with_some_curves(command, results):
+    """As after a sweep that adds runs to a folder which came without curves."""
+    path = results / "figures" / "bounds_noisy_gaussians.png"
+    command(results)
+    path.write_bytes(b"drawn with all curves")
+    next((results / "curves").glob("*.npz")).unlink()
+    code, out, _ = command(results)
+    assert code == 0
+    assert f"figure   {path}  (kept: curves/ lacks some of its runs)\n" in out
+    assert path.read_bytes() == b"drawn with all curves"
+
+
+def test_no_figures(command, results):
+    shutil.rmtree(results / "figures", ignore_errors=True)
+    code, out, _ = command("--no-figures", results)
+    assert code == 0
+    assert "figure   " not in out
+    assert not (results / "figures").exists()
+    assert table(results)
 
 
 def test_wrong_folder(command, tmp_path):

@@ -16,7 +16,7 @@ from budgetrun.base.errors import AlteredError, InputError
 from budgetrun.cli import main
 from budgetrun.papers.verdicts.claims import Claim, NumberSpec, Paper, load_claims
 from budgetrun.papers.verdicts.verdicts import Verdicts, judge, judge_all
-from budgetrun.results.report.evidence import Evidence
+from budgetrun.results.report.evidence import _OF_BOUNDS, Evidence
 from budgetrun.results.store import files
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
@@ -311,5 +311,9 @@ def test_bounds_that_cannot_be_read(tmp_path):
             (tmp_path / "a" / "bounds.csv").write_text(text)
         with pytest.raises(InputError, match=rf"bounds\.csv: {why}.*; make it again: budgetrun bounds {tmp_path}/a$"):
             Evidence(tmp_path).number(spec, {}, {}, "x")
+    # Of two that are there, that which is not compressed was written later.
+    (tmp_path / "a" / "bounds.csv.gz").write_bytes(gzip.compress((",".join(_OF_BOUNDS) + "\n").encode()))
+    with pytest.raises(InputError, match=r"bounds\.csv: no column"):
+        Evidence(tmp_path).number(spec, {}, {}, "x")
     with pytest.raises(InputError, match=r"meets the conditions of T$"):
         Evidence(RESULTS).number(NumberSpec(results="sutskever_bounds", theorem="T"), {}, {}, "x")
