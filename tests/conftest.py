@@ -3,10 +3,12 @@
 import gc
 import os
 import signal
+import zlib
 
 import pytest
 from cases import EXHAUSTIVE
 
+from budgetrun.base.files import source_digest
 from budgetrun.kernels import compiling
 
 # A shell without job control starts what runs in its background deaf to interrupts, and so is all that it starts.
@@ -15,6 +17,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # nohup makes them deaf to hangups.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+# CI runs one in so many tests of compiled code and of faults. Which ones changes with the sources.
+SHARE = int(os.environ.get("BUDGETRUN_SHARE", "1"))
 
 
 def pytest_collection_modifyitems(config, items):
@@ -31,7 +37,15 @@ def pytest_collection_modifyitems(config, items):
         marks = [mark for name in elsewhere if (mark := item.get_closest_marker(name))]
         return marks and not any(mark.name in asked or mark.kwargs.get("always") for mark in marks)
 
+    def is_sampled(item):
+        marks = [mark for name in ("compiled", "faults") if (mark := item.get_closest_marker(name))]
+        return marks and not any(mark.kwargs.get("always") for mark in marks)
+
+    def is_drawn(item):
+        return zlib.crc32(f"{source_digest()} {item.nodeid}".encode()) % SHARE == 0
+
     left_out = {item for item in items if not EXHAUSTIVE and is_elsewhere(item)}
+    left_out |= {item for item in items if SHARE > 1 and is_sampled(item) and not is_drawn(item)}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

@@ -65,7 +65,9 @@ class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
     """The files of a function in the cache, with one writer: two could give different code the same name."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Write what was compiled, unless another process holds the lock for long."""
+        """Write what was compiled, unless no other process can use it, or one holds the lock for long."""
+        if _PROCESS in str(key):
+            return
         with suppress(Timeout), FileLock(self._index_path + ".lock", timeout=10):
             super().save(key, data)
 
@@ -143,7 +145,7 @@ def _struct_class(cls: type) -> type[types.StructRef]:
     """Return the class of the numba types of ``cls``'s instances; its name lets a pickle find it again."""
     name = f"{cls.__module__}:{cls.__qualname__}".replace(".", "-")
     if not cls.__module__.startswith("budgetrun."):
-        # Code for classes from elsewhere is of no use to other processes: their sources may have changed.
+        # Code for classes from elsewhere is of no use to other processes: their sources may have changed. It is not kept.
         name += f"#{_PROCESS}"
     struct = type(name, (types.StructRef,), {"__module__": __name__})
     _FOUND[name] = struct
@@ -179,9 +181,6 @@ def __getattr__(name: str) -> Any:
     module, _, qualname = name.partition(":")
     if not qualname:
         raise AttributeError(name)
-    if "#" in qualname:
-        # Nothing in this process is of this type. numba pickles it again with the rest of its index.
-        return _FOUND.setdefault(name, type(name, (types.StructRef,), {"__module__": __name__}))
     if name not in _FOUND:
         __import__(module.replace("-", "."))
         _struct_class(getattr(sys.modules[module.replace("-", ".")], qualname))
