@@ -145,7 +145,7 @@ def _struct_class(cls: type) -> type[types.StructRef]:
     """Return the class of the numba types of ``cls``'s instances; its name lets a pickle find it again."""
     name = f"{cls.__module__}:{cls.__qualname__}".replace(".", "-")
     if not cls.__module__.startswith("budgetrun."):
-        # Code for classes from elsewhere is of no use to other processes: their sources may have changed. It is not kept.
+        # Code for classes from elsewhere is not kept: their sources may change.
         name += f"#{_PROCESS}"
     struct = type(name, (types.StructRef,), {"__module__": __name__})
     _FOUND[name] = struct
