@@ -101,14 +101,15 @@ class CellAVM(SphereAVM):
     default_variant = False
     # It compares coordinates.
     compiled = False
+    work = 2e4
 
     def core(self, f: Covering) -> int:
         distances = f.distances()
         nearest = first_smallest(distances, _ROUNDING * distances)
         if distances[nearest] <= self.square:
             return nearest
-        # A cell lies in the ball around its corners.
-        near = np.flatnonzero(distances <= 2 * f.n_features * self.square)
+        # A cell lies in the ball around its corners; 1% is more than rounding.
+        near = np.flatnonzero(distances <= 1.01 * f.n_features * self.square)
         near = near[f.largest_differences(near) <= (1 + _ROUNDING) * math.sqrt(self.square)]
         return int(near[first_smallest(distances[near], _ROUNDING * distances[near])]) if len(near) else -1
 

@@ -67,6 +67,8 @@ class Learner(Compilable, ABC):
     compiled: ClassVar[bool] = True
     #: About how many operations of numpy a round on which it acts takes, if it is not compiled; for estimates.
     calls: ClassVar[int] = 0
+    #: About how many multiplications such a round takes per support example, beside the kernel values; for estimates.
+    work: ClassVar[float] = 0.0
     #: Without a budget: the share of the rounds whose examples it holds in the end, for estimates; None for a guess.
     holds: ClassVar[float | None] = None
 

@@ -41,6 +41,8 @@ class _Merging:
         up to 8 digits of the kernel value, is not left out when the budget is full, but added to its weight.
     """
 
+    # A search of some twenty steps, of two kernel values each.
+    work = 9e3
     rate: float
     # Set per instance: a default of the class would be a constant in compiled code.
     same_sign: bool

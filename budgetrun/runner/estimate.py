@@ -20,7 +20,7 @@ from budgetrun.data import StreamInfo
 from budgetrun.data.dataset import KEPT_BYTES
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
-from budgetrun.engine.hypotheses.base import bytes_needed
+from budgetrun.engine.hypotheses.base import Table, bytes_needed
 from budgetrun.kernels import Gaussian, compiling
 from budgetrun.kernels.kinds import BYTES
 from budgetrun.learners import Learner
@@ -55,6 +55,8 @@ class _Guess(NamedTuple):
 # an underestimate is worse than an overestimate. The largest guess for those that project.
 _TIME, _EACH, _TOGETHER = _Guess(0.12, 0.4, 0.1), _Guess(0.12, 0.4, 0.3), _Guess(0.3, 0.4, 0.3)
 _MOST_PROJECTED = 6000
+# Operations of numpy in a round on which an interpreted learner acts, if its class does not say how many.
+_CALLS = 120
 # A budget to build learners with whose own is not known yet.
 _SOME_BUDGET = 1000
 # The memory of a worker apart from runs, in bytes: the interpreter, its libraries, small objects; that of compiling in
@@ -123,10 +125,19 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
     for run in runs:
         held, (rule, form) = _held(run.spec, info, _TIME), _started(run.spec, info.n_classes)
         scores = T * held * math.prod(problem_of(run.spec.task).scores_each(info.n_classes))
-        acts = T if rule.margin == math.inf else _TIME.mistakes * T
+        acts = _share_of_rounds(type(rule)) * T
         seconds += form.solving(held) * T / PRODUCTS + scores / GATHERS
-        seconds += acts * (form.upkeep / UPDATES + rule.calls / CALLS)
+        calls = rule.calls or (0 if rule.compiled and form.compiled else _CALLS)
+        pairs = sum(part.work for part in vars(rule).values() if isinstance(part, Table))
+        seconds += acts * (form.upkeep / UPDATES + calls / CALLS + (rule.work + pairs * held) * held / PRODUCTS)
     return seconds
+
+
+def _share_of_rounds(learner: type[Learner]) -> float:
+    """Return a guess of the share of the rounds on which a learner acts."""
+    if learner.margin == math.inf:
+        return 1.0
+    return _TIME.margins if _acts_on_margins(learner) else _TIME.mistakes
 
 
 def compile_seconds(runs: Iterable[Run]) -> float:

@@ -282,11 +282,13 @@ class Hypothesis(Compilable, ABC):
 class Table(Compilable):
     """Base of the tables that a rule keeps as an attribute, so that their memory is known before they are filled.
 
-    They hold a number per support example, and per pair these bytes: all, and without copies or spare room.
+    They hold a number per support example, and per pair these bytes: all, and without copies or spare room. The work of
+    a change is so many multiplications per pair, for estimates.
     """
 
     table_bytes: ClassVar[float]
     kept_table_bytes: ClassVar[float]
+    work: ClassVar[float] = 0.0
 
     def bytes_needed(self, size: int) -> float:
         """Return the bytes for ``size`` support examples."""

@@ -26,6 +26,8 @@ class Inverse(Table):
 
     # G and its inverse, and a copy of both while they grow.
     table_bytes, kept_table_bytes = 32.0, 16.0
+    # Of memory that does not fit into the caches.
+    work = 30.0
 
     def __init__(self, ridge: float) -> None:
         self.ridge = ridge
