@@ -11,7 +11,7 @@ AT_ONCE ?=
 N ?= 1000
 MINUTES ?= 10
 SWEEP := $(BIN)/budgetrun sweep --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
-BOUNDS := $(BIN)/budgetrun bounds $(if $(filter ci,$(PROFILE)),--no-figures)
+BOUNDS := $(BIN)/budgetrun bounds $(if $(filter ci,$(PROFILE)),--streams 1 --no-figures)
 RESULTS := $(if $(filter full,$(PROFILE)),results,results/$(PROFILE))
 CONFIGS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
 

@@ -70,7 +70,7 @@ class RowsProgress(Display):
         if self.total:
             left = duration((self.total - self.done) / max(1e-9, speed))
             text = f"{self.done:,} of {self.total:,} rows, {speed:,.0f} rows/s, about {left} left"
-        self.line(f"{text}; {errors}")
+        self.line(f"{text}; {errors}" if errors else text)
 
 
 class Progress(Display):

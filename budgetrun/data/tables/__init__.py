@@ -51,11 +51,11 @@ def open_table(
     *,
     label: str | int | None = None,
     missing: Missing = "refuse",
-    index: str | int | Sequence[str | int] = (),
     name: str | None = None,
     classes: Sequence[Label] | None = None,
     encoding: dict[str, Any] | None = None,
     continued: bool = False,
+    key: str | None = None,
 ) -> Table:
     """Open a user's own data as a table of examples and labels.
 
@@ -67,14 +67,13 @@ def open_table(
     label : str, int or None
         The column of the labels: a name, a number from 1 (or from -1 for the last), ``first`` or ``last``. None finds
         it: by a usual name, else the only column of text, else the last or first one if exactly one of them has few
-        different values. LIBSVM text, and pairs, need none.
+        different values. LIBSVM text, and pairs, need none. A column of a name such as ``id`` or ``index`` whose
+        numbers count is left out.
     missing : 'refuse', 'skip', 'zero' or 'fill'
         Treatment of missing values: an error, leave the row out, read 0, or fill: a category of its own in columns of
         text; in columns of numbers the mean of the values before it, with one more feature per column that tells
         whether the value is missing. From a pipe, columns whose first rows have no gap lack that feature. A missing
         label is never read as 0; with fill, its row is left out.
-    index : str, int, or sequence of these
-        Columns to leave out. A column of a name such as ``id`` or ``index`` whose numbers count is left out anyway.
     name : str or None
         The name of the source in messages; None for its path.
     classes : sequence of labels or None
@@ -85,17 +84,18 @@ def open_table(
         Missing values are filled with the means of that table.
     continued : bool
         The source goes on with the stream of the encoding: its values count for the means.
+    key : str or None
+        A column that is left out, and whose texts come with the examples.
 
     Raises InputError: it cannot be read, its format is not supported, or not exactly one column could be the label.
     """
     if missing not in ("refuse", "skip", "zero", "fill"):
         raise InputError(f"missing: must be refuse, skip, zero or fill, got {missing!r}")
-    left_out = [index] if isinstance(index, str | int) else list(index)
     if isinstance(source, str | os.PathLike) or hasattr(source, "read"):
         opened = _file(source, name)
     else:
         opened, label = _memory(source, label, name or "the data", encoding is not None and "n_features" in encoding)
-    return Table(opened, label, missing, left_out, classes, encoding, continued)
+    return Table(opened, label, missing, classes, encoding, continued, key)
 
 
 def _file(source: Any, name: str | None) -> Reader:

@@ -53,6 +53,7 @@ class Piece(NamedTuple):
     place: Callable[[int, int], str]
     n_rows: int
     means: list[list[float]]  # `Means.state` after these rows
+    keys: list[str]  # the texts of the key column, empty where they are missing; none without such a column
 
 
 class Encoder:
@@ -64,8 +65,14 @@ class Encoder:
     """
 
     def __init__(
-        self, columns: Sequence[Column], vectors: int | None = None, sparse: bool = False, means: Means | None = None
+        self,
+        columns: Sequence[Column],
+        vectors: int | None = None,
+        sparse: bool = False,
+        means: Means | None = None,
+        key: int | None = None,
     ) -> None:
+        self.key = key
         self.means, self.lost = means, dict.fromkeys((column.position for column in columns), 0)
         self.label = next((column for column in columns if column.kind == "label"), None)
         self._forms = forms_of(columns)
@@ -90,12 +97,14 @@ class Encoder:
     def wanted(self) -> dict[int, bool]:
         """The positions of the columns in use, and whether their values are read as text."""
         used = [*self.inputs, *([self.label] if self.label else [])]
-        return {column.position: column.as_text for column in used}
+        return {column.position: column.as_text for column in used} | ({} if self.key is None else {self.key: True})
 
     def pieces(self, batch: Batch, n_rows: int, classes: Sequence[Label] | None) -> Iterator[Piece]:
         """Yield the examples of a batch, at most ``n_rows`` at a time; labels must be in ``classes``, if given."""
         values, of_batch = ({}, []) if self.vectors else values_of(batch, self.wanted, self._forms)
         of_batch += batch.faults
+        texts = None if self.key is None else values[self.key]
+        names = [*texts.values, ""] if isinstance(texts, Texts) else []
         for start in range(0, max(batch.n_rows, 1), n_rows):
             rows = slice(start, min(start + n_rows, batch.n_rows))
             at_end = rows.stop == batch.n_rows
@@ -122,7 +131,8 @@ class Encoder:
                 return batch.place(start + row, position)
 
             state = [self.means.totals.tolist(), self.means.counts.tolist()] if self.means else []
-            yield Piece(X, y, faults, place, rows.stop - start, state)
+            keys = [names[code] for code in texts.codes[rows].tolist()] if isinstance(texts, Texts) else []
+            yield Piece(X, y, faults, place, rows.stop - start, state, keys)
 
     def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
         n, width = rows.stop - rows.start, len(self.inputs) + len(self._gaps)
@@ -211,19 +221,22 @@ def number_faults(X: Matrix, positions: NDArray[Any]) -> list[Fault]:
     return faults
 
 
-def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matrix, NDArray[Any]]:
-    """Return examples without missing values: their rows left out, or zeros instead; filled ones lack labels alone."""
+def without_missing(X: Matrix, y: NDArray[Any], missing: Missing) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return examples without missing values, and which rows these are: others are left out, or have zeros instead.
+
+    Filled ones lack labels alone.
+    """
     values = X if isinstance(X, np.ndarray) else X.data
     lost = np.isnan(values)
     if missing == "zero":
         values[lost] = 0.0
         if not isinstance(X, np.ndarray):
             X.eliminate_zeros()
-        return X, y
+        return X, np.ones(X.shape[0], dtype=bool)
     kept = ~no_labels(y) if len(y) else np.ones(X.shape[0], dtype=bool)
     if missing != "fill":
         kept[_rows_at(X, np.flatnonzero(lost))] = False
-    return X[kept], y[kept] if len(y) else y
+    return X[kept], kept
 
 
 def _rows_at(X: Matrix, places: NDArray[np.intp]) -> NDArray[np.intp]:

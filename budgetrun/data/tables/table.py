@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,6 +38,7 @@ class Chunk(NamedTuple):
     X: Matrix  # shape (n, d), float64: ndarray, C-contiguous, or csr_array with sorted int32 indices
     y: NDArray[Any]  # shape (n,), float64 or str; empty, if the source has no labels
     first_row: int  # the number of rows of the source before these; rows that were left out count
+    keys: list[str]  # n texts of the key column, empty where they are missing; none, if the table has no such column
 
 
 @dataclass
@@ -68,10 +70,10 @@ class Table:
         source: Reader,
         label: str | int | None = None,
         missing: Missing = "refuse",
-        index: Sequence[str | int] = (),
         classes: Sequence[Label] | None = None,
         encoding: dict[str, Any] | None = None,
         continued: bool = False,
+        key: str | None = None,
     ) -> None:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
@@ -90,16 +92,17 @@ class Table:
             self.columns = [] if source.label is None else [source.label]
             self.label_found = source.label_found
         elif encoding is None:
-            self._find_columns(label, index)
+            self._find_columns(label)
         elif "columns" not in encoding:
             raise InputError(f"{self.where}: a table of columns, where a matrix was learned; give the same format")
         else:
             found = columns.columns_of(source.samples, source.named)
             self.columns = columns.fitted_columns(encoding["columns"], found, self.where, label)
             self.label_found = "the columns are those of the table that was learned"
+        self._key = None if key is None else self._find_key(key)
         self.n_rows = source.n_rows
 
-    def _find_columns(self, label: str | int | None, index: Sequence[str | int]) -> None:
+    def _find_columns(self, label: str | int | None) -> None:
         samples = self._reader.samples
         self.columns = columns.columns_of(samples, self._reader.named)
         if label is None:
@@ -107,8 +110,6 @@ class Table:
         else:
             found = columns.find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"
-        for column in [columns.find_column(self.columns, one, self.where, "index") for one in index]:
-            self.columns[column.position - 1] = replace(column, kind="index", why="left out: as asked", categories=())
         sample = samples[found.position - 1]
         found = self.columns[found.position - 1] = columns.as_label(found, sample, self.where)
         if not self.again and not self.numbers:
@@ -122,6 +123,19 @@ class Table:
         self._gaps_seen = {at for at, sample in enumerate(samples, start=1) if None in sample.values}
         # The values, perhaps many, are not needed any more.
         self._reader.samples = [replace(sample, values=()) for sample in samples]
+
+    def _find_key(self, name: str) -> int:
+        if isinstance(self._reader, Vectors):
+            raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
+        found = columns.columns_of(self._reader.samples, self._reader.named)
+        column = columns.find_column(found, name, self.where, "by")
+        if column.kind == "nested":
+            raise InputError(self._refusal(column))
+        if self.label_column is not None and column.position == self.label_column.position:
+            raise InputError(f"{self.where}: {column} is the label; name another column")
+        left_out = replace(column, kind="index", why="left out: as asked", categories=())
+        self.columns = [left_out if one.position == column.position else one for one in self.columns]
+        return column.position
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -138,7 +152,7 @@ class Table:
         means = Means(n_numbers, self._learns) if fills else None
         if means and self._means:
             means.totals, means.counts = map(np.array, self._means)
-        return Encoder(self.columns, means=means)
+        return Encoder(self.columns, means=means, key=self._key)
 
     def _look_through(self) -> None:
         """Find all categories and labels, and the columns that have gaps if these are filled; count the rows."""
@@ -216,25 +230,6 @@ class Table:
         """The means that took the place of missing values after the last chunk, for `encoding`."""
         return {"means": self._means} if self._means else {}
 
-    def texts(self, name: str) -> Iterator[str]:
-        """Return the text of a column in all rows, empty where it is missing.
-
-        Raises InputError: there is no such column, its values are not text or numbers, or rows are vectors.
-        """
-        if isinstance(self._reader, Vectors):
-            raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
-        column = columns.find_column(self.columns, name, self.where, "by")
-        if column.kind == "nested":
-            raise InputError(self._refusal(column))
-        return self._texts({column.position: True})
-
-    def _texts(self, wanted: dict[int, bool]) -> Iterator[str]:
-        for batch in filter(None, self._reader.batches(wanted)):
-            (found,) = values_of(batch, wanted, {})[0].values()
-            assert isinstance(found, Texts)
-            values = [*found.values, ""]
-            yield from (values[code] for code in found.codes.tolist())
-
     def chunks(self, n_rows: int = CHUNK_ROWS, at_first: int = 1) -> Iterator[Chunk]:
         """Yield all examples in order, at most ``n_rows`` at a time, but ``at_first`` ones or more in the first chunk.
 
@@ -254,14 +249,15 @@ class Table:
                 yield pieces
 
         for pieces in ahead(read()):
-            for X, y, faults, _, n, self._means in pieces:
+            for X, y, faults, _, n, self._means, keys in pieces:
                 if faults:
-                    X, y = without_missing(X, y, self.missing)
+                    X, kept = without_missing(X, y, self.missing)
+                    y, keys = y[kept] if len(y) else y, list(compress(keys, kept))
                     self.skipped += n - X.shape[0]
                     if self.missing == "zero":
                         self.zeroed += sum(fault.n for fault in faults if fault.kind == "missing")
                 if X.shape[0]:
-                    yield Chunk(X, y, first_row)
+                    yield Chunk(X, y, first_row, keys)
                 first_row += n
         self._lost = self._encoder.lost
         if not first_row:
@@ -419,7 +415,7 @@ def _begun(chunks: Iterator[Chunk], at_first: int, where: str) -> Iterator[Chunk
             break
     if first:
         whole = joined([(one.X, one.y) for one in first], where)
-        yield Chunk(whole.X, whole.y, first[0].first_row)
+        yield Chunk(whole.X, whole.y, first[0].first_row, [key for one in first for key in one.keys])
     yield from chunks
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,10 @@ from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
+from budgetrun.runner import interrupts
 from budgetrun.runner.live.kept import ByRow, scaler
 from budgetrun.runner.live.request import FIRST, Request, choices, options_of
-from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, stamp_of
+from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, classes_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
 
@@ -48,7 +49,8 @@ _OF_LEARNERS = ("algorithms", "budgets", "select", "quick", "seeds", "metrics", 
 def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) -> int:
     """Play a stream with a model per key, and write what became of it into the results folder; return 0.
 
-    After an interruption of any kind, the same command continues from what was saved last.
+    After an interruption of any kind, the same command continues from what was saved last. Ctrl-C saves what was
+    played, and returns 130; a page of the rows so far is written if they came through a pipe.
 
     ``fleet`` is the class `Fleet`, which stands above this module.
 
@@ -58,8 +60,6 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     given = options_of(name for name in _OF_LEARNERS if getattr(request, name) != getattr(usual, name))
     if given or len(request.gamma) > 1:
         raise InputError(f"--by: each key has a Forgetron; remove {', '.join(given) or 'all but one value of --gamma'}")
-    if request.from_pipe:
-        raise InputError("--by: needs a file, whose columns are read side by side; got standard input")
     for problem in ValueType(FileName).check(request.title)[1].values():
         raise InputError(f"--name {one_line(request.title)}: {problem}")
     try:
@@ -72,54 +72,68 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         move_aside(folder)
     elif folder.exists() and not (folder / STATE).is_file() and any(folder.iterdir()):
         raise InputError(f"{folder}: exists; take another --name, or move it aside with --force")
-    keys = open_table(request.source, label=request.label, missing=request.missing).texts(by)
-    table = open_table(request.source, label=request.label, missing=request.missing, index=[by])
-    chunks = table.chunks(at_first=FIRST)
-    first = next(chunks)
-    chosen, said = choices(replace(request, quick=True), table, first.X[:FIRST])
-    if chosen.task != BINARY.name:
-        raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
-    for sentence in said:
-        say(sentence)
     asked, stamp = asked_of(request) | {"by": by, "memory": limit}, stamp_of(request)
     path = folder / STATE
     with using(path) if path.is_file() else nullcontext():
         played = _before(path, asked, stamp)
+        # The rows that a pipe has now follow those that it had, and have the same features.
+        table = open_table(
+            request.source,
+            label=request.label,
+            missing=request.missing,
+            classes=classes_of(request.classes) or None,
+            encoding=played.encoding if played and request.from_pipe else None,
+            continued=True,
+            key=by,
+        )
+        chunks = table.chunks(at_first=FIRST)
+        n_read = played.rounds if played and request.from_pipe else 0
         if played is None:
+            first = next(chunks)
+            chunks = chain([first], chunks)
+            chosen, said = choices(replace(request, quick=True), table, first.X[:FIRST])
+            if chosen.task != BINARY.name:
+                raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
             gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
             n_features = first.X.shape[1]
             scaled = scaler(chosen.scale, n_features)
-            played = _Played(fleet(limit, gamma=gamma), Gaussian(gamma=gamma), scaled, n_features)
-        else:
+            played = _Played(fleet(limit, gamma=gamma), Gaussian(gamma=gamma), scaled, n_features, said)
+        for sentence in played.said:
+            say(sentence)
+        if played.rounds:
             say(f"{folder}: continued after {played.rounds:,} rounds")
         progress, saved, between = RowsProgress(table.n_rows, played.rounds), time.monotonic(), FIRST_SAVED
-        positive, n_read = table.classes[1], 0
-        for X, y, _ in chain([first], chunks):
-            names = list(islice(keys, len(y)))
-            n_read += len(y)
-            if table.skipped:
-                raise InputError(
-                    f"{table.where}: --by needs a label in each row, and with --missing skip every value; "
-                    f"{counted(table.skipped, 'row')} of the first {n_read + table.skipped:,} would be "
-                    "left out; leave such rows out of the file"
-                )
-            if n_read <= played.rounds:
-                continue
-            Z, labels = played.scaler.scaled(X), np.where(y == positive, 1, -1)
-            for start in range(0, len(y), _STEP):
-                piece = slice(start, start + _STEP)
-                played.play(names[piece], Z[piece], labels[piece], f"{table.where}: --memory-for-all {memory}")
-            progress.advance(played.rounds, "")
-            if (now := time.monotonic()) - saved >= between:
-                make_folder(folder)
-                save_state(path, played, asked=asked, stamp=stamp)
-                saved = time.monotonic()
-                between = max(FIRST_SAVED, (saved - now) / SHARE_OF_SAVING)
+        positive, code, where = table.classes[1], 0, f"{table.where}: --memory-for-all {memory}"
+
+        def save() -> None:
+            make_folder(folder)
+            played.encoding = table.encoding
+            save_state(path, played, asked=asked, stamp=stamp)
+
+        try:
+            with interrupts.raising():
+                for X, y, _, names in chunks:
+                    n_read += len(y)
+                    if n_read <= played.rounds:
+                        continue
+                    with interrupts.deferred():
+                        played.play(names, X, np.where(y == positive, 1, -1), where)
+                        progress.advance(played.rounds, "")
+                        if (now := time.monotonic()) - saved >= between:
+                            save()
+                            saved = time.monotonic()
+                            between = max(FIRST_SAVED, (saved - now) / SHARE_OF_SAVING)
+        except KeyboardInterrupt:
+            code = 130
         progress.close()
-        make_folder(folder)
-        save_state(path, played, asked=asked, stamp=stamp)
-        played.write(folder, one_line(by), table.where, list(dict.fromkeys([*said, *table.notes()])))
-    return 0
+        with interrupts.ignored():
+            if played.rounds:
+                save()
+            if code and not request.from_pipe:
+                say(f"interrupted after {counted(played.rounds, 'round')}; the same command continues")
+            elif played.rounds:
+                played.write(folder, one_line(by), table.where, list(dict.fromkeys([*played.said, *table.notes()])))
+    return code
 
 
 def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
@@ -138,8 +152,12 @@ def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | No
 class _Played:
     """The models, and what they have done so far."""
 
-    def __init__(self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, n_features: int) -> None:
-        self.fleet, self.scaler = fleet, scaled
+    # Those of states that were saved without them.
+    encoding: dict[str, Any] | None = None
+    said: Sequence[str] = ()
+
+    def __init__(self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, n_features: int, said: list[str]) -> None:
+        self.fleet, self.scaler, self.said = fleet, scaled, said
         budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_features)))
         everything = find("auto")()
         self.sides = {FOR_ALL: SelfTunedForgetron(budget=budget)}
@@ -152,13 +170,20 @@ class _Played:
 
     def play(self, names: list[str], X: Matrix, y: np.ndarray, where: str) -> None:
         """Play some rounds."""
+        Z = self.scaler.scaled(X)
+        for start in range(0, len(y), _STEP):
+            piece = slice(start, start + _STEP)
+            self._play(names[piece], Z[piece], y[piece], where)
+
+    def _play(self, names: list[str], X: Matrix, y: np.ndarray, where: str) -> None:
         rows = X if isinstance(X, np.ndarray) else X.toarray()
         new = [name for name in dict.fromkeys(names) if name not in self.fleet]
         n_fit = self.fleet.room_for(new, rows.shape[1])
         if n_fit < len(new):
+            before = counted(self.rounds + names.index(new[n_fit]), "row")
             raise InputError(
                 f"{where}: holds the floors of {counted(len(self.fleet) + n_fit, 'key')}, {self.fleet.floor} examples "
-                f"each, but row {self.rounds + names.index(new[n_fit]) + 1:,} has another key; give more memory"
+                f"each, but another key comes after {before}; give more memory"
             )
         try:
             scores = self.fleet.partial_fit(names, rows, y)

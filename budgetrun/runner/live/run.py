@@ -81,7 +81,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
             request.source,
             label=request.label,
             missing=request.missing,
-            classes=(_classes(request.classes) or None) if problem_of(request.task).of_classes else (),
+            classes=(classes_of(request.classes) or None) if problem_of(request.task).of_classes else (),
             encoding=encoding,
             continued=True,
         )
@@ -99,7 +99,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
     return played.play(chunks)
 
 
-def _classes(texts: Sequence[str]) -> tuple[Label, ...]:
+def classes_of(texts: Sequence[str]) -> tuple[Label, ...]:
     """Return labels as a table has them: numbers, if all of them are."""
     try:
         return as_classes([float(text) for text in texts])

@@ -91,7 +91,7 @@ def test_a_fault_far_down_has_its_line(tmp_path, monkeypatch):
     rows = [f'{i},"a ""b""\n{i}",{i % 2}\n' for i in range(300)]
     (tmp_path / "s.csv").write_text("x,t,y\n" + "".join(rows[:250]) + "one,b,1\n" + "".join(rows[250:]))
     monkeypatch.setattr("budgetrun.data.tables.columns.MOST_CATEGORIES", 10**6)
-    table = open_table(tmp_path / "s.csv", label="y", index="t")
+    table = open_table(tmp_path / "s.csv", label="y", key="t")
     assert message(lambda: list(table.chunks(7))).endswith(
         "s.csv:502:1: 'one' is not a number; a feature is a finite number"
     )

@@ -93,14 +93,14 @@ def test_a_gap_after_the_first_rows_of_a_pipe_has_no_feature_of_its_own(monkeypa
 def test_many_categories_with_gaps_are_sparse():
     frame = pd.DataFrame({"n": [None, 2.0] * 100, "c": [f"k{i % 70}" for i in range(200)], "y": [0, 1] * 100})
     frame.loc[7, "c"] = None
-    table = open_table(frame, label="y", missing="fill", index=())
+    table = open_table(frame, label="y", missing="fill")
     X = np.vstack([chunk.X.toarray() for chunk in table.chunks(9)])
     assert len(table.features) == X.shape[1] == 2 + 70 + 1
     assert X[:, 0].tolist() == [0, *[2.0] * 199]
     assert X[:, 1].tolist() == [1, 0] * 100
     assert X[:, 2:].sum(axis=1).tolist() == [1] * 200
     assert X[7, -1] == 1
-    table = open_table(frame, label="y", missing="skip", index=())
+    table = open_table(frame, label="y", missing="skip")
     assert [chunk.X.shape[0] for chunk in table.chunks(1)] == [1] * 99
     (chunk,) = table.chunks()
     expected = frame.dropna()

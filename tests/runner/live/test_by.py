@@ -1,6 +1,8 @@
 """`budgetrun run --by COLUMN`: a model per key in one memory, beside one model for all."""
 
 import errno
+import io
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +15,11 @@ from matplotlib.image import imread
 from budgetrun import Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
+from budgetrun.runner import interrupts
 from budgetrun.runner.live import by
 from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
+from budgetrun.state import load_state
 
 KEYS = 6
 
@@ -81,13 +85,16 @@ def test_what_is_refused(arguments, sentence):
 
 
 @pytest.mark.parametrize(("column", "options"), [("label", {}), ("a", {"missing": "skip"})])
-def test_no_row_is_played_with_the_key_of_another(column, options):
+def test_a_row_that_is_left_out_leaves_the_keys_of_others(column, options):
     table = pd.read_csv("s.csv")
     table.loc[200, column] = None
     table.to_csv("t.csv", index=False)
-    with pytest.raises(InputError, match=r"t.csv: --by needs a label in .*; 1 row of the first 600 would be left out;"):
-        run_by(Request("t.csv", **options), "customer", "1M", Fleet)
-    assert not Path("results").exists()
+    table.drop(index=200).to_csv("without.csv", index=False)
+    options = {"gamma": (0.5,), "scale": "none", **options}
+    for name in ("t", "without"):
+        assert run_by(Request(f"{name}.csv", **options), "customer", "1M", Fleet) == 0
+    with_it, without = (Path("results", f"{name}-by", "keys.csv").read_bytes() for name in ("t", "without"))
+    assert with_it == without
 
 
 def test_keys_that_are_not_text():
@@ -125,9 +132,25 @@ def test_other_results_stay(monkeypatch):
         run_by(request, "customer", "1M", Fleet)
 
 
-def test_only_files():
-    with pytest.raises(InputError, match=r"--by: needs a file"):
-        run_by(Request("-"), "customer", "1M", Fleet)
+@pytest.mark.parametrize("parts", [1, 2])
+def test_standard_input_in_parts_is_the_file(parts, monkeypatch):
+    """What comes later is read and scaled as the rows before it were."""
+    table = pd.read_csv("s.csv").assign(colour=["red", "blue", "green"] * 200)
+    table.to_csv("t.csv", index=False)
+    options = {"gamma": (0.5,), "missing": "fill", "scale": "running"}
+    assert run_by(Request("t.csv", **options), "customer", "1M", Fleet) == 0
+    n = len(table) // parts
+    for start in range(0, len(table), n):
+        text = table[start : start + n].to_csv(index=False)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert run_by(Request("-", **options), "customer", "1M", Fleet) == 0
+    ours, theirs = (Path("results", f"{name}-by", "keys.csv").read_bytes() for name in ("stdin", "t"))
+    assert ours == theirs
+
+
+def test_the_key_is_not_the_label():
+    with pytest.raises(InputError, match=r"s.csv: column \d \(label\) is the label; name another column$"):
+        run_by(Request("s.csv", label="label"), "label", "1M", Fleet)
 
 
 def test_the_same_command_continues(capsys, monkeypatch):
@@ -138,17 +161,17 @@ def test_the_same_command_continues(capsys, monkeypatch):
     request = Request("long.csv", scale="running")
     assert run_by(request, "customer", "50K", Fleet) == 0
     expected = {name: Path("results/long-by", name).read_bytes() for name in ("keys.csv", "curves.csv")}
-    again, playing = replace(request, results=Path("again")), by._Played.play
+    again, playing = replace(request, results=Path("again")), by._Played._play
 
     def stopped(self, *args):
         if self.rounds >= 9000:
             raise ZeroDivisionError
         playing(self, *args)
 
-    monkeypatch.setattr(by._Played, "play", stopped)
+    monkeypatch.setattr(by._Played, "_play", stopped)
     with pytest.raises(ZeroDivisionError):
         run_by(again, "customer", "50K", Fleet)
-    monkeypatch.setattr(by._Played, "play", playing)
+    monkeypatch.setattr(by._Played, "_play", playing)
     capsys.readouterr()
     assert run_by(again, "customer", "50K", Fleet) == 0
     assert "again/long-by: continued after 8,192 rounds" in capsys.readouterr().err
@@ -156,3 +179,28 @@ def test_the_same_command_continues(capsys, monkeypatch):
     with pytest.raises(InputError, match=r"again/long-by: holds results of other options, or of another state of the"):
         run_by(again, "customer", "60K", Fleet)
     assert run_by(replace(again, force=True), "customer", "60K", Fleet) == 0
+
+
+@pytest.mark.parametrize("source", ["long.csv", "-"])
+def test_an_interrupt_saves_what_was_played(source, capsys, monkeypatch):
+    long = pd.concat([pd.read_csv("s.csv")] * 20)
+    long.to_csv("long.csv", index=False)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(long.to_csv(index=False).encode())))
+    monkeypatch.setattr(interrupts, "_raised", -10.0)
+    playing, sent = by._Played._play, []
+
+    def interrupted(self, *args):
+        playing(self, *args)
+        if self.rounds > 5000 and not sent:
+            sent.append(True)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(by._Played, "_play", interrupted)
+    assert run_by(Request(source), "customer", "50K", Fleet) == 130
+    told = capsys.readouterr()
+    folder = Path("results", "stdin-by" if source == "-" else "long-by")
+    # The chunk is played to its end.
+    played = load_state(folder / by.STATE)[0].rounds
+    assert 5000 < played < len(long)
+    assert (folder / "report.html").exists() == (source == "-")
+    assert (f"interrupted after {played:,} rounds; the same command continues" in told.err) == (source != "-")
