@@ -42,6 +42,20 @@ MODULE = """
 """
 
 
+PLAYING = """
+    import sys
+    import numpy as np
+    from budgetrun.engine import Group
+    from budgetrun.kernels import Gaussian
+    from budgetrun.learners import find
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    group = Group(Gaussian(gamma=0.5), [find(sys.argv[1])(**eval(sys.argv[2]))])
+    print(hash(group.feed(X, np.where(X[:, :1].T > 0.2, 1, -1)).tobytes()))
+"""
+
+
 def compiled_cases():
     """Return case -> learner for whatever is compiled: each learner, or the first of each form."""
     found = {}
@@ -127,6 +141,29 @@ def test_classes_from_elsewhere_are_compiled_by_each_process_and_not_kept(tmp_pa
     assert run("[1, 0.5]") == "2 1.0 "
     assert run("[0.25, 3]") == "0.5 6 "
     assert not [*(tmp_path / "cache").rglob("*.nb*")]
+
+
+@pytest.mark.compiled
+def test_a_learner_compiles_only_what_no_other_needed(tmp_path):
+    def played(name, given, mode="1"):
+        env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONHASHSEED": "0", compiling.ENVIRONMENT: mode}
+        return subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(PLAYING), name, given], env=env, stdout=subprocess.PIPE
+        )
+
+    def n_kept():
+        return len([*tmp_path.rglob("*.nbc")])
+
+    # Two at once write the same files.
+    both = [played("rbp", "{'budget': 20}"), played("remove_oldest", "{'budget': 20}")]
+    compiled = [one.communicate()[0] for one in both]
+    before = n_kept()
+    compiled.append(played("perceptron", "{}").communicate()[0])
+    assert n_kept() - before < 0.25 * before
+    for number, (name, given) in enumerate(
+        (("rbp", "{'budget': 20}"), ("remove_oldest", "{'budget': 20}"), ("perceptron", "{}"))
+    ):
+        assert compiled[number] == played(name, given, "0").communicate()[0] != b""
 
 
 def test_a_number_is_compiled_once_whether_it_has_a_point_or_not():
