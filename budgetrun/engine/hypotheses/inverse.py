@@ -26,7 +26,7 @@ class Inverse(Table):
 
     # G and its inverse, and a copy of both while they grow.
     table_bytes, kept_table_bytes = 32.0, 16.0
-    # Of memory that does not fit into the caches.
+    # Many, because numbers from memory, of which there are n^2, take longer than those of a matrix product.
     work = 30.0
 
     def __init__(self, ridge: float) -> None:

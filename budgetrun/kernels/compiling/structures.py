@@ -68,7 +68,7 @@ class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
         """Write what was compiled, unless no other process can use it, or one holds the lock for long."""
         if _PROCESS in str(key):
             return
-        with suppress(Timeout), FileLock(self._index_path + ".lock", timeout=10):
+        with suppress(Timeout), FileLock(Path(self._cache_path) / "lock", timeout=10):
             super().save(key, data)
 
 

@@ -217,10 +217,8 @@ class Evidence:
         folder = self.folder / name
         if not folder.is_dir():
             self.results(name)
-        path, again = (
-            first_of(folder, "bounds.csv") or folder / "bounds.csv",
-            f"make it again: budgetrun bounds {folder}",
-        )
+        path = first_of(folder, "bounds.csv") or folder / "bounds.csv"
+        again = f"make it again: budgetrun bounds {folder}"
         try:
             frame = pd.read_csv(path, keep_default_na=False, dtype=str)
         except (OSError, ValueError) as error:
