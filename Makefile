@@ -103,7 +103,7 @@ report: $(READY)  ## Write tables, figures and pages again from the finished run
 	$(BIN)/budgetrun report $(RESULTS)
 
 bounds: $(READY)  ## Check the papers' mistake bounds against the finished runs; fails if one is violated
-	$(if $(AT_ONCE),echo $(wildcard $(addprefix $(RESULTS)/,$(CONFIGS))) | xargs -n 15 -P $(AT_ONCE) $(BOUNDS),$(BOUNDS) $(RESULTS))
+	$(if $(AT_ONCE),echo $(wildcard $(addprefix $(RESULTS)/,$(CONFIGS))) | xargs -n 6 -P $(AT_ONCE) $(BOUNDS),$(BOUNDS) $(RESULTS))
 
 # Most sweeps of the small version are shorter than the start of their workers, and than compiling their learners; the
 # interpreter gives the same bits.
@@ -111,7 +111,7 @@ ifeq ($(PROFILE),ci)
 reproduce-all: export BUDGETRUN_COMPILED ?= 0
 endif
 reproduce-all: $(READY)  ## Recompute every table and figure; PROFILE=ci for a small version, AT_ONCE=2 sweeps two at a time
-	$(if $(AT_ONCE),echo $(CONFIGS) | xargs -n 15 -P $(AT_ONCE) $(SWEEP),$(SWEEP) $(CONFIGS))
+	$(if $(AT_ONCE),echo $(CONFIGS) | xargs -n 6 -P $(AT_ONCE) $(SWEEP),$(SWEEP) $(CONFIGS))
 
 $(addprefix reproduce-,$(CONFIGS)): reproduce-%: $(READY)
 	$(SWEEP) $*
