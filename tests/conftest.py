@@ -33,19 +33,15 @@ def pytest_collection_modifyitems(config, items):
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         elsewhere.append("faults")
 
-    def is_elsewhere(item):
-        marks = [mark for name in elsewhere if (mark := item.get_closest_marker(name))]
-        return marks and not any(mark.name in asked or mark.kwargs.get("always") for mark in marks)
-
-    def is_sampled(item):
-        marks = [mark for name in ("compiled", "faults") if (mark := item.get_closest_marker(name))]
-        return marks and not any(mark.kwargs.get("always") for mark in marks)
+    def has_only(item, names, wanted=""):
+        marks = [mark for name in names if (mark := item.get_closest_marker(name))]
+        return marks and not any(mark.name in wanted or mark.kwargs.get("always") for mark in marks)
 
     def is_drawn(item):
         return zlib.crc32(f"{source_digest()} {item.nodeid}".encode()) % SHARE == 0
 
-    left_out = {item for item in items if not EXHAUSTIVE and is_elsewhere(item)}
-    left_out |= {item for item in items if SHARE > 1 and is_sampled(item) and not is_drawn(item)}
+    left_out = {item for item in items if not EXHAUSTIVE and has_only(item, elsewhere, asked)}
+    left_out |= {item for item in items if SHARE > 1 and has_only(item, ("compiled", "faults")) and not is_drawn(item)}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

@@ -229,8 +229,8 @@ class ProjectingBPA(_BPA):
 
     Parameters:
     ridge : float, > 0
-        Is added to the diagonal of the kernel matrix in projections. Below about 1e-7 B max k(x, x), projections lose
-        most of their digits, and a run whose scores are not finite fails: a larger ridge helps.
+        Is added to the diagonal of the kernel matrix in projections. With 1e-8 B max k(x, x) or less, rounding can make
+        projections wrong, and a run whose scores are not finite fails: a larger ridge helps.
 
     Notes: O(B d + B^2) per round, and memory for B^2 numbers; every B removals, the inverse of the kernel matrix is
     computed from kernel values, in O(B^2 d + B^3). The rule is that of ``bpa(simple)`` with V = all examples but r.

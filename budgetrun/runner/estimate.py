@@ -125,19 +125,12 @@ def job_seconds(runs: Sequence[Run], info: StreamInfo) -> float:
     for run in runs:
         held, (rule, form) = _held(run.spec, info, _TIME), _started(run.spec, info.n_classes)
         scores = T * held * math.prod(problem_of(run.spec.task).scores_each(info.n_classes))
-        acts = _share_of_rounds(type(rule)) * T
+        acts = T if rule.margin == math.inf else _share(type(rule), _TIME) * T
         seconds += form.solving(held) * T / PRODUCTS + scores / GATHERS
         calls = rule.calls or (0 if rule.compiled and form.compiled else _CALLS)
         pairs = sum(part.work for part in vars(rule).values() if isinstance(part, Table))
         seconds += acts * (form.upkeep / UPDATES + calls / CALLS + (rule.work + pairs * held) * held / PRODUCTS)
     return seconds
-
-
-def _share_of_rounds(learner: type[Learner]) -> float:
-    """Return a guess of the share of the rounds on which a learner acts."""
-    if learner.margin == math.inf:
-        return 1.0
-    return _TIME.margins if _acts_on_margins(learner) else _TIME.mistakes
 
 
 def compile_seconds(runs: Iterable[Run]) -> float:
@@ -179,13 +172,17 @@ def _held(spec: RunSpec, info: StreamInfo, guess: _Guess) -> int:
     if "features" in spec.parameters:
         # Frequencies and features take the place of examples.
         return 3 * int(spec.parameters["features"])
-    return int((guess.margins if _acts_on_margins(type(rule)) else guess.mistakes) * n_rounds) + 1
+    return int(_share(type(rule), guess) * n_rounds) + 1
 
 
-def _acts_on_margins(learner: type[Learner]) -> bool:
-    """Return whether a learner also acts on rounds that are not mistakes; if so, it overrides what all share."""
+def _share(learner: type[Learner], guess: _Guess) -> float:
+    """Return a guess of the share of the rounds on which a learner acts.
+
+    One that also acts on rounds that are not mistakes overrides what all share.
+    """
     own = {name for cls in learner.__mro__ if cls.__module__ != Learner.__module__ for name in vars(cls)}
-    return bool(learner.margin) or "margins" in own or not problem_of(learner.task).of_classes
+    on_margins = learner.margin or "margins" in own or not problem_of(learner.task).of_classes
+    return guess.margins if on_margins else guess.mistakes
 
 
 def _stored(spec: RunSpec, info: StreamInfo, guess: _Guess) -> int:

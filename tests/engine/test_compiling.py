@@ -145,25 +145,24 @@ def test_classes_from_elsewhere_are_compiled_by_each_process_and_not_kept(tmp_pa
 
 @pytest.mark.compiled
 def test_a_learner_compiles_only_what_no_other_needed(tmp_path):
-    def played(name, given, mode="1"):
+    learners = {"rbp": {"budget": 20}, "remove_oldest": {"budget": 20}, "perceptron": {}}
+
+    def played(name, mode="1"):
         env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONHASHSEED": "0", compiling.ENVIRONMENT: mode}
-        return subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(PLAYING), name, given], env=env, stdout=subprocess.PIPE
-        )
+        command = [sys.executable, "-c", textwrap.dedent(PLAYING), name, repr(learners[name])]
+        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE)
 
     def n_kept():
         return len([*tmp_path.rglob("*.nbc")])
 
     # Two at once write the same files.
-    both = [played("rbp", "{'budget': 20}"), played("remove_oldest", "{'budget': 20}")]
+    both = [played("rbp"), played("remove_oldest")]
     compiled = [one.communicate()[0] for one in both]
     before = n_kept()
-    compiled.append(played("perceptron", "{}").communicate()[0])
+    compiled.append(played("perceptron").communicate()[0])
     assert n_kept() - before < 0.25 * before
-    for number, (name, given) in enumerate(
-        (("rbp", "{'budget': 20}"), ("remove_oldest", "{'budget': 20}"), ("perceptron", "{}"))
-    ):
-        assert compiled[number] == played(name, given, "0").communicate()[0] != b""
+    for name, found in zip(learners, compiled, strict=True):
+        assert found == played(name, "0").communicate()[0] != b""
 
 
 def test_a_number_is_compiled_once_whether_it_has_a_point_or_not():

@@ -127,11 +127,11 @@ class Table:
     def _find_key(self, name: str) -> int:
         if isinstance(self._reader, Vectors):
             raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
-        found = columns.columns_of(self._reader.samples, self._reader.named)
-        column = columns.find_column(found, name, self.where, "by")
+        ordered = sorted(self.columns, key=lambda one: one.position)
+        column = columns.find_column(ordered, name, self.where, "by")
         if column.kind == "nested":
             raise InputError(self._refusal(column))
-        if self.label_column is not None and column.position == self.label_column.position:
+        if column.kind == "label":
             raise InputError(f"{self.where}: {column} is the label; name another column")
         left_out = replace(column, kind="index", why="left out: as asked", categories=())
         self.columns = [left_out if one.position == column.position else one for one in self.columns]

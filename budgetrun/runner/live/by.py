@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from budgetrun.base.limits import parse_bytes
 from budgetrun.base.problem import BINARY
 from budgetrun.config.problems import FileName, ValueType
 from budgetrun.data.scaling import Running
-from budgetrun.data.tables import open_table
+from budgetrun.data.tables import Table, open_table
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.kernels.kinds import Matrix
@@ -91,13 +92,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         if played is None:
             first = next(chunks)
             chunks = chain([first], chunks)
-            chosen, said = choices(replace(request, quick=True), table, first.X[:FIRST])
-            if chosen.task != BINARY.name:
-                raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
-            gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
-            n_features = first.X.shape[1]
-            scaled = scaler(chosen.scale, n_features)
-            played = _Played(fleet(limit, gamma=gamma), Gaussian(gamma=gamma), scaled, n_features, said)
+            played = _begin(request, table, first.X[:FIRST], partial(fleet, limit))
         for sentence in played.said:
             say(sentence)
         if played.rounds:
@@ -134,6 +129,16 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             elif played.rounds:
                 played.write(folder, one_line(by), table.where, list(dict.fromkeys([*played.said, *table.notes()])))
     return code
+
+
+def _begin(request: Request, table: Table, first: Matrix, fleet: Callable[..., Any]) -> _Played:
+    """Choose what the user left open, given the first examples, and make the models."""
+    chosen, said = choices(replace(request, quick=True), table, first)
+    if chosen.task != BINARY.name:
+        raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
+    gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
+    n_features = first.shape[1]
+    return _Played(fleet(gamma=gamma), Gaussian(gamma=gamma), scaler(chosen.scale, n_features), n_features, said)
 
 
 def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
