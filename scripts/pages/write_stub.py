@@ -20,7 +20,7 @@ from budgetrun.estimators import CLASSIFIERS, MADE
 STUB = Path(__file__).resolve().parents[2] / "budgetrun" / "__init__.pyi"
 HEAD = '''"""Online kernel learning under a memory budget; written by scripts/pages/write_stub.py."""
 
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from numpy.random import RandomState
 
@@ -84,26 +84,50 @@ def type_of(name: str, default: Any, learners: list[type[Any]]) -> str:
     return " | ".join(sorted(dict.fromkeys(found), key="None".__eq__))
 
 
-def class_of(name: str, made: type[Any]) -> str:
-    """Return the declaration of an estimator."""
+def arguments_of(made: type[Any]) -> dict[str, tuple[str, str]]:
+    """Return the type and the default of each argument of an estimator, as they are written."""
     learners = [*made._learners.values(), *(one for one in made._several.values() if one is not None)]
-    lines = []
+    found = {}
     for key, parameter in inspect.signature(made).parameters.items():
-        if key == "variant":
-            kind = f"Literal[{', '.join(map(quoted, made._learners))}]"
-        else:
-            kind = type_of(key, parameter.default, learners)
-        lines.append(f"{key}: {kind} = {quoted(parameter.default)}")
-    base = "BudgetClassifier" if name in CLASSIFIERS else "BudgetRegressor"
-    summary = inspect.getdoc(made).partition("\n")[0]  # type: ignore[union-attr]
-    return f'class {name}({base}):\n    """{summary}"""\n\n    def __init__(self, *, {", ".join(lines)}) -> None: ...\n'
+        variants = f"Literal[{', '.join(map(quoted, made._learners))}]"
+        kind = variants if key == "variant" else type_of(key, parameter.default, learners)
+        found[key] = (kind, quoted(parameter.default))
+    return found
+
+
+def settings_of(name: str, base: str, arguments: dict[str, tuple[str, str]]) -> str:
+    """Return the declaration of what many estimators take; a TypedDict holds no defaults, so comments do."""
+    lines = [f"    {key}: {kind}  # default: {default}\n" for key, (kind, default) in arguments.items()]
+    return f"class {name}({base}, total=False):\n{''.join(lines)}"
+
+
+def class_of(name: str, arguments: dict[str, tuple[str, str]], base: str, settings: str) -> str:
+    """Return the declaration of an estimator by the arguments that are its own."""
+    own = [f"{key}: {kind} = {default}" for key, (kind, default) in arguments.items()]
+    line = ", ".join(["self", *["*"][: len(own)], *own, f"**settings: Unpack[{settings}]"])
+    summary = inspect.getdoc(MADE[name]).partition("\n")[0]  # type: ignore[union-attr]
+    return f'class {name}({base}):\n    """{summary}"""\n    def __init__({line}) -> None: ...\n'
 
 
 def stub() -> str:
-    """Return the stub, formatted."""
-    text = "\n".join([HEAD, *(class_of(name, made) for name, made in sorted(MADE.items()))])
+    """Return the stub: what every estimator takes, what every classifier takes besides, and each one's own."""
+    found = {name: arguments_of(made) for name, made in sorted(MADE.items())}
+    everywhere = set.intersection(*(set(one.items()) for one in found.values()))
+    besides = set.intersection(*(set(found[name].items()) for name in CLASSIFIERS)) - everywhere
+    example = found["Forgetron"].items()  # in the order of a signature
+    parts = [
+        HEAD,
+        settings_of("_Settings", "TypedDict", {key: one for key, one in example if (key, one) in everywhere}),
+        settings_of("_ClassifierSettings", "_Settings", {key: one for key, one in example if (key, one) in besides}),
+    ]
+    for name, arguments in found.items():
+        classifies = name in CLASSIFIERS
+        shared = everywhere | besides if classifies else everywhere
+        own = dict(item for item in arguments.items() if item not in shared)
+        ends = ("BudgetClassifier", "_ClassifierSettings") if classifies else ("BudgetRegressor", "_Settings")
+        parts.append(class_of(name, own, *ends))
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"]
-    return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(ruff, input="\n".join(parts), capture_output=True, text=True, check=True).stdout
 
 
 if __name__ == "__main__":
