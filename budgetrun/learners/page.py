@@ -18,8 +18,10 @@ def complete(cls: type) -> None:
     A parameter that it leaves out is described by the nearest base that describes it, and sections other than
     ``Examples`` are inherited as a whole. The base classes of the three problems describe no rule.
     """
+    if not cls.__doc__:
+        return
     bases = [_sections(base) for base in cls.__mro__[1:] if _has_rule(base)]
-    if not cls.__doc__ or not (bases or _has_rule(cls)):
+    if not (bases or _has_rule(cls)):
         return
     own = _sections(cls)
     pages = [own, *bases]

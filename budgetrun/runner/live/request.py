@@ -232,7 +232,7 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
 
 def _named(text: str) -> str:
     """Return the name of a learner that may be written as its class is, such as ``PassiveAggressive``."""
-    plain = {name.replace("_", ""): name for task in learners.BASES for name in learners.for_task(task)}  # type: ignore[arg-type]
+    plain = {name.replace("_", ""): name for task in learners.BASES for name in learners.registry(task)}
     return text if text.islower() else plain.get(text.lower().replace("_", ""), text)
 
 
