@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from budgetrun.learners.page import complete
 RESCALED: Mapping[tuple[str, Any], int] = {("kernel", name): 2 for name in ("linear", "multitask", "polynomial")}
 
 Family = Literal["kernel", "linear", "constant", "combined", "program"]
+L = TypeVar("L", bound="Learner")
 
 
 class Learner(Compilable, ABC):
@@ -26,7 +28,8 @@ class Learner(Compilable, ABC):
 
     The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
     learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only
-    arguments of ``__init__``, annotated with the types (`budgetrun.base.params`) that configs are checked against.
+    arguments of ``__init__``, annotated with the types (`budgetrun.base.params`) that configs are checked against; or,
+    if it keeps them as they are given, its fields (`parameters_as_fields`).
     """
 
     name: ClassVar[str]  #: in configs, e.g. ``forgetron``
@@ -108,6 +111,19 @@ class Learner(Compilable, ABC):
         return {}
 
 
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameters_as_fields(cls: type[L]) -> type[L]:
+    """Give a learner an ``__init__`` that stores its parameters: its annotated attributes and those of its bases."""
+    for name in set(cls.__annotations__) - set(vars(cls)):
+        # It is required, whatever value an attribute of a base has.
+        setattr(cls, name, field())
+    made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    # Again: its page tells the parameters of its ``__init__``.
+    complete(made)
+    return made
+
+
+@parameters_as_fields
 class Budgeted(Learner):
     """A learner that always has a budget.
 
@@ -117,10 +133,7 @@ class Budgeted(Learner):
         B, the most support examples between rounds.
     """
 
-    budget: int
-
-    def __init__(self, *, budget: Budget) -> None:
-        self.budget = budget
+    budget: Budget
 
 
 class BinaryLearner(Learner):

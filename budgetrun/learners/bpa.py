@@ -11,10 +11,11 @@ from budgetrun.engine.hypotheses.pairs import Pairs, first_smallest
 from budgetrun.engine.hypotheses.points import MulticlassPoints
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.sums import put
-from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, parameters_as_fields
 from budgetrun.learners.passive_aggressive import step
 
 
+@parameters_as_fields
 class _BPA(Budgeted, BinaryLearner):
     """PA-I on a budget: the parameters of all three rules, and when they act.
 
@@ -31,10 +32,8 @@ class _BPA(Budgeted, BinaryLearner):
     revision = 2
     margin = 1.0
 
-    def __init__(self, *, budget: Budget, C: Positive = 1.0, keep: bool = False) -> None:
-        super().__init__(budget=budget)
-        self.C = C
-        self.keep = keep
+    C: Positive = 1.0
+    keep: bool = False
 
 
 class SimpleBPA(_BPA):
@@ -72,6 +71,7 @@ class SimpleBPA(_BPA):
         f.add(y * tau + weight)
 
 
+@parameters_as_fields
 class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
     """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of every f_c.
 
@@ -101,9 +101,7 @@ class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
     default_variant = True
     form = MulticlassPoints
 
-    def __init__(self, *, budget: Budget, C: Positive = 1.0) -> None:
-        super().__init__(budget=budget)
-        self.C = C
+    C: Positive = 1.0
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
         return MulticlassPoints(pool, self.budget + 1, n_classes)

@@ -214,6 +214,8 @@ class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
     title = "BSGD, removal"
     default_variant = True
     form = MulticlassPoints
+    # True if an example that is equal to one that is held adds to its weight, and is not left out.
+    adds_equal = False
 
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
         self.by_equality = self.as_program and isinstance(pool.kernel, Gaussian)
@@ -227,19 +229,16 @@ class MulticlassRemovingBSGD(BSGD, MulticlassLearner):
         weight = 1.0
         if self.as_program and f.now == 1:
             weight, rival = self.regulariser, (y + 1) % f.n_classes
-        if self.by_equality and f.size == self.budget:
-            same = last_equal(f.kernel_row(), f.weights)
-            if same >= 0:
-                self.add_to(f, same, y, rival, weight)
-                return
-        f.append()
-        f.shift(f.size - 1, weight, y)
-        f.shift(f.size - 1, -weight, rival)
+        i = last_equal(f.kernel_row(), f.weights) if self.by_equality and f.size == self.budget else -1
+        if i < 0:
+            f.append()
+            i = f.size - 1
+        elif not self.adds_equal:
+            return
+        f.shift(i, weight, y)
+        f.shift(i, -weight, rival)
         if f.size > self.budget:
             self.shrink(f)
-
-    def add_to(self, f: Any, same: int, y: int, rival: int, weight: float) -> None:
-        """Leave out an example that is equal to one that is held."""
 
     def shrink(self, f: Any) -> None:
         """Remove the example of the smallest weight."""
@@ -260,6 +259,7 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     variant = "merging"
     title = "BSGD, merging"
     default_variant = False
+    adds_equal = True
 
     def __init__(
         self, *, budget: AtLeastTwo, regulariser: Positive = 1e-4, first: Literal["paper", "program"] = "paper"
@@ -270,10 +270,6 @@ class MulticlassMergingBSGD(_Merging, MulticlassRemovingBSGD):
     def start(self, pool: Pool, n_classes: int) -> MulticlassPoints:
         self.rate = gaussian_rate(pool, *_GAUSSIAN)
         return super().start(pool, n_classes)
-
-    def add_to(self, f: Any, same: int, y: int, rival: int, weight: float) -> None:
-        f.shift(same, weight, y)
-        f.shift(same, -weight, rival)
 
     def shrink(self, f: Any) -> None:
         self.merge(f, 1e-4 * self.regulariser * f.now)

@@ -4,13 +4,13 @@ from typing import Literal
 
 import numpy as np
 
-from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, parameters_as_fields
 
 
+@parameters_as_fields
 class CKS(Budgeted, BinaryLearner):
     """The Perceptron; past the budget, remove the example with the largest margin after its own removal.
 
@@ -33,9 +33,7 @@ class CKS(Budgeted, BinaryLearner):
     revised = RESCALED
     alike_until_full = "adds mistakes"
 
-    def __init__(self, *, budget: Budget, candidates: Literal["old", "all"] = "old") -> None:
-        super().__init__(budget=budget)
-        self.candidates = candidates
+    candidates: Literal["old", "all"] = "old"
 
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, track="all", capacity=self.budget + 1)

@@ -1,10 +1,10 @@
 """The budget Perceptron of Crammer, Kandola and Singer, as their own paper describes it."""
 
-from budgetrun.base.params import Budget, NotNegative, Positive
+from budgetrun.base.params import NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, parameters_as_fields
 from budgetrun.learners.cks import margins_without
 
 
@@ -27,6 +27,7 @@ class _CKS2003(BinaryLearner):
         return self.beta + f.rounding
 
 
+@parameters_as_fields
 class FixedCKS2003(Budgeted, _CKS2003):
     """Before an example with a margin of at most beta is added to a full cache, remove the most redundant example.
 
@@ -48,9 +49,7 @@ class FixedCKS2003(Budgeted, _CKS2003):
     title = "CKS of 2003, fixed cache"
     default_variant = True
 
-    def __init__(self, *, budget: Budget, beta: NotNegative = 0.0) -> None:
-        super().__init__(budget=budget)
-        self.beta = beta
+    beta: NotNegative = 0.0
 
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, track="all", capacity=self.budget)
@@ -61,6 +60,7 @@ class FixedCKS2003(Budgeted, _CKS2003):
         f.add(y)
 
 
+@parameters_as_fields
 class VariableCKS2003(_CKS2003):
     """Add every example with a margin of at most beta, then remove those whose margin without them is at least beta.
 
@@ -76,8 +76,7 @@ class VariableCKS2003(_CKS2003):
     title = "CKS of 2003, variable cache"
     tracks = {"track": "all"}
 
-    def __init__(self, *, beta: Positive) -> None:
-        self.beta = beta
+    beta: Positive
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)

@@ -4,9 +4,10 @@ import math
 
 from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.learners.base import RegressionLearner
+from budgetrun.learners.base import RegressionLearner, parameters_as_fields
 
 
+@parameters_as_fields
 class KLMS(RegressionLearner):
     """Gradient descent on the squared error: add every example with its error times a step, until the budget is full.
 
@@ -28,9 +29,8 @@ class KLMS(RegressionLearner):
     name = "klms"
     title = "KLMS"
 
-    def __init__(self, *, budget: Budget | None = None, step: Positive) -> None:
-        self.budget = budget
-        self.step = step
+    budget: Budget | None = None
+    step: Positive
 
     def tolerance(self, f: Expansion) -> float:
         return math.inf if f.size == self.budget else -1.0

@@ -5,9 +5,10 @@ import numpy as np
 from budgetrun.base.params import Budget, Positive, PositiveShare
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.sums import inner
-from budgetrun.learners.base import RegressionLearner
+from budgetrun.learners.base import RegressionLearner, parameters_as_fields
 
 
+@parameters_as_fields
 class KNLMS(RegressionLearner):
     """Normalized gradient steps on all weights; an example is added if its kernel values with the others are small.
 
@@ -35,18 +36,10 @@ class KNLMS(RegressionLearner):
     name = "knlms"
     title = "KNLMS"
 
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        step: Positive = 0.5,
-        coherence: PositiveShare = 0.95,
-        regulariser: Positive = 0.01,
-    ) -> None:
-        self.budget = budget
-        self.step = step
-        self.coherence = coherence
-        self.regulariser = regulariser
+    budget: Budget | None = None
+    step: Positive = 0.5
+    coherence: PositiveShare = 0.95
+    regulariser: Positive = 0.01
 
     def update(self, f: Expansion, y: float, score: float) -> None:
         row = f.kernel_row()

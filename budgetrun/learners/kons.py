@@ -9,9 +9,10 @@ from scipy.linalg.blas import dsymv, dsyr
 from budgetrun.base.params import Positive, Seed
 from budgetrun.engine.hypotheses.embedded import Embedded, one_larger
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, parameters_as_fields
 
 
+@parameters_as_fields
 class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
@@ -62,28 +63,21 @@ class PROSNKONS(BinaryLearner):
     draws = True
     compiled = False
 
-    def __init__(
-        self,
-        *,
-        g: Positive = 5.0,
-        alpha: Positive = 1.0,
-        beta: Positive = 1.0,
-        epsilon: Positive = 0.5,
-        C: Positive = 1.0,
-        curvature: Positive | None = None,
-        seed: Seed = 0,
-        reading: Literal["algorithm", "program"] = "algorithm",
-    ) -> None:
-        self.g = g
-        self.alpha = alpha
-        self.beta = beta
-        self.epsilon = epsilon
-        self.C = C
-        self.curvature = 1 / (8 * C**2) if curvature is None else curvature
-        self.reading = reading
+    g: Positive = 5.0
+    alpha: Positive = 1.0
+    beta: Positive = 1.0
+    epsilon: Positive = 0.5
+    C: Positive = 1.0
+    curvature: Positive | None = None
+    seed: Seed = 0
+    reading: Literal["algorithm", "program"] = "algorithm"
+
+    def __post_init__(self) -> None:
+        if self.curvature is None:
+            self.curvature = 1 / (8 * self.C**2)
         # The inverse of the matrix A of the Newton steps: its lower triangle, ordered by columns.
         self._inverse: np.ndarray = np.zeros((0, 0), order="F")
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(self.seed)
 
     def start(self, pool: Pool) -> Embedded:
         return Embedded(pool, self.C, self.g)
@@ -101,6 +95,7 @@ class PROSNKONS(BinaryLearner):
 
     def descend(self, f: Embedded, slope: float, direction: np.ndarray) -> None:
         """Take the Newton step for the gradient ``slope`` phi, and add that to A; ``direction`` is A^-1 phi."""
+        assert self.curvature is not None
         before = self.restarts and self.reading == "program"
         added = self.curvature / 2 * slope**2
         factor = 1 + added * float(f.phi @ direction)

@@ -6,10 +6,11 @@ from typing import Literal
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, parameters_as_fields
 from budgetrun.learners.steps import logistic_slope
 
 
+@parameters_as_fields
 class OfInputs(Learner):
     """Gradient descent for a linear function with an intercept, for two classes or numbers.
 
@@ -42,19 +43,13 @@ class OfInputs(Learner):
     margin = math.inf
     holds = 0.0
 
-    def __init__(
-        self,
-        *,
-        step: Positive = 0.1,
-        rates: Literal["adagrad", "constant"] = "adagrad",
-        inputs: Literal["as_given", "standardised"] = "as_given",
-        splines: bool = False,
-    ) -> None:
-        self.step = step
-        self.rates = rates
-        self.inputs = inputs
-        self.splines = splines
-        self.adapts = rates == "adagrad"
+    step: Positive = 0.1
+    rates: Literal["adagrad", "constant"] = "adagrad"
+    inputs: Literal["as_given", "standardised"] = "as_given"
+    splines: bool = False
+
+    def __post_init__(self) -> None:
+        self.adapts = self.rates == "adagrad"
 
     def start(self, pool: Pool) -> Linear:
         return (StandardisedLinear if self.inputs == "standardised" else Linear)(pool, self.step, splines=self.splines)

@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses import Projected
 from budgetrun.engine.hypotheses.frames import Curved, HintedFramed, MulticlassFramed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.spans import LEAST
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner, parameters_as_fields
 from budgetrun.learners.steps import into_ball
 
 
@@ -150,6 +150,7 @@ class MulticlassMAVPOGS(MulticlassLearner):
         f.scale(np.where(norms > self.U, self.U / np.maximum(norms, self.U), 1.0))
 
 
+@parameters_as_fields
 class GradientSteps(Sparsified):
     """The rule of AOGD-ALD, for two classes or numbers: gradient descent on the squared loss.
 
@@ -180,20 +181,14 @@ class GradientSteps(Sparsified):
     margin = math.inf
     added = {"switch": None}
 
-    def __init__(
-        self,
-        *,
-        alpha: NotNegative = 0.01,
-        U: Positive = 2.0,
-        c: Positive = 1.0,
-        offset: Positive = 1.0,
-        switch: Count | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.U = U
-        self.c = c
-        self.S = offset
-        self.switch = switch
+    alpha: NotNegative = 0.01
+    U: Positive = 2.0
+    c: Positive = 1.0
+    offset: Positive = 1.0
+    switch: Count | None = None
+
+    def __post_init__(self) -> None:
+        self.S = self.offset
 
     def update(self, f: Projected, y: float, score: float) -> None:
         sparse = self.switch is None or f.size < self.switch
@@ -224,6 +219,7 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
     """
 
 
+@parameters_as_fields
 class MirrorSteps(GradientSteps):
     """The rule of AOMD-OGS with the squared loss, for two classes or numbers.
 
@@ -239,16 +235,12 @@ class MirrorSteps(GradientSteps):
     title = "AOMD-OGS, squared loss"
     added = {}
 
-    def __init__(
-        self,
-        *,
-        alpha: NotNegative = 0.01,
-        U: Positive = 4.0,
-        c: Positive = 0.5,
-        offset: Positive | None = None,
-        switch: Count | None = None,
-    ) -> None:
-        super().__init__(alpha=alpha, U=U, c=c, offset=0.04 * (U + 1) ** 2 if offset is None else offset, switch=switch)
+    U: Positive = 4.0
+    c: Positive = 0.5
+    offset: Positive | None = None  # type: ignore[assignment]  # it depends on U
+
+    def __post_init__(self) -> None:
+        self.S = 0.04 * (self.U + 1) ** 2 if self.offset is None else self.offset
 
 
 class AOMDOGSSquare(MirrorSteps, AOGDALD):
@@ -325,6 +317,7 @@ class AOMDOGSHinge(Sparsified, BinaryLearner):
         f.set_hint_weight(self.step)
 
 
+@parameters_as_fields
 class NewtonSteps(Sparsified):
     """The rule of AONS-OGS, for two classes or numbers: Newton steps on the squared loss.
 
@@ -353,18 +346,10 @@ class NewtonSteps(Sparsified):
     margin = math.inf
     form = Curved
 
-    def __init__(
-        self,
-        *,
-        alpha: NotNegative = 0.01,
-        C: Positive = 1.0,
-        mu: Positive = 1.0,
-        order: Literal["paper", "program"] = "paper",
-    ) -> None:
-        self.alpha = alpha
-        self.C = C
-        self.mu = mu
-        self.order = order
+    alpha: NotNegative = 0.01
+    C: Positive = 1.0
+    mu: Positive = 1.0
+    order: Literal["paper", "program"] = "paper"
 
     def start(self, pool: Pool) -> Curved:
         return Curved(pool, self.mu, self.C)

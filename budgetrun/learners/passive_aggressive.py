@@ -2,9 +2,10 @@
 
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, parameters_as_fields
 
 
+@parameters_as_fields
 class BoundedWeights(Learner):
     """Parameters of the rules for two classes and for more.
 
@@ -21,8 +22,7 @@ class BoundedWeights(Learner):
     margin = 1.0
     only_adds = True
 
-    def __init__(self, *, C: Positive = 1.0) -> None:
-        self.C = C
+    C: Positive = 1.0
 
 
 class PassiveAggressive(BoundedWeights, BinaryLearner):

@@ -7,9 +7,10 @@ import numpy as np
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RegressionLearner, gaussian_rate
+from budgetrun.learners.base import RegressionLearner, gaussian_rate, parameters_as_fields
 
 
+@parameters_as_fields
 class QKLMS(RegressionLearner):
     """Gradient descent on the squared error, where a step goes to the nearest support example if one is near.
 
@@ -34,15 +35,13 @@ class QKLMS(RegressionLearner):
     name = "qklms"
     title = "QKLMS"
 
-    def __init__(self, *, budget: Budget | None = None, step: Positive = 0.9, epsilon: NotNegative = 0.1) -> None:
-        self.budget = budget
-        self.step = step
-        self.epsilon = epsilon
-        # The kernel value at this distance.
-        self.near = 1.0
+    budget: Budget | None = None
+    step: Positive = 0.9
+    epsilon: NotNegative = 0.1
 
     def start(self, pool: Pool) -> Expansion:
         rate = gaussian_rate(pool, "qklms", "it finds near examples by the gaussian kernel")
+        # The kernel value at this distance.
         self.near = math.exp(-rate * self.epsilon**2)
         return Expansion(pool)
 

@@ -8,7 +8,7 @@ from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperS
 from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Frequencies, SeveralWidths
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate, parameters_as_fields
 
 # Six widths, sigma / 4 to 8 sigma.
 FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
@@ -43,22 +43,14 @@ class OfSeveralKernels(Learner):
     # The factor of the gradient: 1, or 2 for the squared loss.
     _unit = 1.0
 
-    def __init__(
-        self,
-        *,
-        factors: Factors = FACTORS,
-        features: Count = 50,
-        step: Positive = 0.5,
-        regulariser: NotNegative = 0.0,
-        frequencies: Frequencies = "orthogonal",
-        seed: Seed = 0,
-    ) -> None:
-        self.factors = tuple(factors)
-        self.features = features
-        self.step = step
-        self.regulariser = regulariser
-        self.frequencies = frequencies
-        self.seed = seed
+    factors: tuple[float, ...]
+    features: int
+    step: float
+    frequencies: Frequencies
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.factors = tuple(self.factors)
 
     def start(self, pool: Pool) -> Mixture:
         rate = gaussian_rate(pool, self.name, "its random features approximate multiples of the gaussian kernel")
@@ -79,6 +71,7 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.square(y - scores), 2 * (y - scores)
 
 
+@parameters_as_fields
 class _Raker(OfSeveralKernels):
     """Raker, for two classes or numbers.
 
@@ -98,30 +91,29 @@ class _Raker(OfSeveralKernels):
     # The default rate, as a multiple of the step.
     _rate = 0.5
 
-    def __init__(
-        self,
-        *,
-        factors: Factors = FACTORS,
-        features: Count = 50,
-        step: Positive = 0.5,
-        rate: Positive | None = None,
-        regulariser: NotNegative = 0.0,
-        frequencies: Frequencies = "orthogonal",
-        seed: Seed = 0,
-    ) -> None:
-        super().__init__(
-            factors=factors, features=features, step=step, regulariser=regulariser, frequencies=frequencies, seed=seed
-        )
-        self.rate = self._rate * step if rate is None else rate
-        if 2 * step * regulariser >= 1:
+    factors: Factors = FACTORS
+    features: Count = 50
+    step: Positive = 0.5
+    rate: Positive | None = None
+    regulariser: NotNegative = 0.0
+    frequencies: Frequencies = "orthogonal"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rate is None:
+            self.rate = self._rate * self.step
+        step, shrinks = self.step, 2 * self.step * self.regulariser
+        if shrinks >= 1:
             raise ValueError(
                 f"2 * step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got "
-                f"{2 * step * regulariser:g}; with step={step:g} use a regulariser below {0.5 / step:g}"
+                f"{shrinks:g}; with step={step:g} use a regulariser below {0.5 / step:g}"
             )
         # The losses of each kernel so far.
         self._total = np.zeros((1, len(self.factors)))
 
     def update(self, f: Mixture, y: float, score: float) -> None:
+        assert self.rate is not None
         losses, slopes = self._loss(y, f.parts)
         self._total = self._total + losses + self.regulariser * np.square(f.w).sum(axis=2)
         f.descend(1 - 2 * self.step * self.regulariser, self.step * slopes)
@@ -165,6 +157,7 @@ class RakerRegressor(_Raker, RegressionLearner):
     _rate, _unit = 1.0, 2.0
 
 
+@parameters_as_fields
 class _AdaRaker(OfSeveralKernels):
     """AdaRaker, for two classes or numbers.
 
@@ -196,27 +189,22 @@ class _AdaRaker(OfSeveralKernels):
     calls = 130
     _loss = staticmethod(logistic)
 
-    def __init__(
-        self,
-        *,
-        factors: Factors = FACTORS,
-        features: Count = 50,
-        step: Positive = 50.0,
-        regulariser: NotNegative = 1e-5,
-        beta: ProperShare = 0.5,
-        rate: Positive = 1.0,
-        frequencies: Frequencies = "orthogonal",
-        seed: Seed = 0,
-    ) -> None:
-        super().__init__(
-            factors=factors, features=features, step=step, regulariser=regulariser, frequencies=frequencies, seed=seed
-        )
-        self.beta = beta
-        self.rate = rate
-        if step * regulariser >= 2:
+    factors: Factors = FACTORS
+    features: Count = 50
+    step: Positive = 50.0
+    regulariser: NotNegative = 1e-5
+    beta: ProperShare = 0.5
+    rate: Positive = 1.0
+    frequencies: Frequencies = "orthogonal"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        step, shrinks = self.step, self.step * self.regulariser
+        if shrinks >= 2:
             raise ValueError(
                 f"step * regulariser must be below 2, because a round multiplies all weights by 1 minus half of that, "
-                f"got {step * regulariser:g}; with step={step:g} use a regulariser below {2 / step:g}"
+                f"got {shrinks:g}; with step={step:g} use a regulariser below {2 / step:g}"
             )
         # The weights of the kernels of each copy, and those of the copies.
         self._theta = np.full((1, len(self.factors)), 1 / len(self.factors))
@@ -270,6 +258,7 @@ class AdaRaker(_AdaRaker, BinaryLearner):
     """
 
 
+@parameters_as_fields
 class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by errors.
 
@@ -285,28 +274,9 @@ class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     _loss = staticmethod(squared)
     _unit = 2.0
 
-    def __init__(
-        self,
-        *,
-        factors: Factors = FACTORS,
-        features: Count = 50,
-        step: Positive = 0.5,
-        regulariser: NotNegative = 2e-4,
-        beta: ProperShare = 0.5,
-        rate: Positive = 0.1,
-        frequencies: Frequencies = "orthogonal",
-        seed: Seed = 0,
-    ) -> None:
-        super().__init__(
-            factors=factors,
-            features=features,
-            step=step,
-            regulariser=regulariser,
-            beta=beta,
-            rate=rate,
-            frequencies=frequencies,
-            seed=seed,
-        )
+    step: Positive = 0.5
+    regulariser: NotNegative = 2e-4
+    rate: Positive = 0.1
 
     def _errors(self, y: float, scores: np.ndarray) -> np.ndarray:
         return np.square(y - scores)
