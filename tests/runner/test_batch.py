@@ -16,7 +16,6 @@ from budgetrun.kernels import make
 from budgetrun.papers import solvers
 from budgetrun.papers.solvers import Progress
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent
-from budgetrun.papers.solvers.measure import packed
 from budgetrun.results.store.files import COLUMNS
 from budgetrun.runner import job
 from budgetrun.runner.plan import Options, make_plan
@@ -107,19 +106,6 @@ def test_traces_end_with_the_objective_of_the_row(solved):
             assert np.isnan(trace["gap"]).all() == (row["label"] == "dcd")
 
 
-def test_traces_of_different_lengths_are_padded():
-    traces = [
-        [Progress(0.1, 3.0, 0.5, 1, 0, 1), Progress(0.2, 2.0, 0.1, 2, 0, 2)],
-        [],
-        [Progress(0.4, 5.0, 1, 9, 1, 1)],
-    ]
-    arrays = packed(["a", "b", "c"], traces)
-    assert arrays["run_id"].tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(arrays["objective"], [[3, 2], [np.nan, np.nan], [5, np.nan]])
-    np.testing.assert_array_equal(arrays["seconds"], [[0.1, 0.2], [np.nan, np.nan], [0.4, np.nan]])
-    assert packed(["a"], [[]])["gap"].shape == (1, 0)
-
-
 def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, solved, run_sweep):
     path, folder = solved
     before, kept = without_seconds(folder), parts(folder)
@@ -156,7 +142,10 @@ def test_one_at_a_time_unless_asked(tmp_path, capsys):
 
 def test_a_solver_that_fails_stands_alone(tmp_path, run_sweep, monkeypatch):
     def fails(self, X, y, kernel, watch=None):
-        raise InputError("no") if self.C == 1 else ZeroDivisionError("never")
+        if self.C == 1:
+            watch(Progress(0.1, 3.0, 0.5, 1, 0, 1))
+            raise InputError("no")
+        raise ZeroDivisionError("never")
 
     monkeypatch.setattr(DualCoordinateDescent, "solve", fails)
     code, err = run_sweep(solver_config(tmp_path))
@@ -166,6 +155,12 @@ def test_a_solver_that_fails_stands_alone(tmp_path, run_sweep, monkeypatch):
     assert [row["error"] for row in found[:2]] == ["ZeroDivisionError: never", "InputError: no"]
     assert all(row[column] == "" for row in found[:2] for column in FINDINGS)
     assert "4 runs failed" in err
+    traces = {}
+    for file in (tmp_path / "results" / "solved" / "curves").glob("*.npz"):
+        with np.load(file) as trace:
+            traces[trace["run_id"].item()] = {name: trace[name].tolist() for name in ("seconds", "objective", "gap")}
+    assert traces[found[0]["run_id"]] == {"seconds": [[]], "objective": [[]], "gap": [[]]}
+    assert traces[found[1]["run_id"]] == {"seconds": [[0.1]], "objective": [[3.0]], "gap": [[0.5]]}
 
 
 def test_rows_say_why_data_cannot_be_solved(tmp_path, run_sweep):

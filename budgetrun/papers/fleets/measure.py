@@ -56,19 +56,17 @@ class Played:
 
 
 def measure(job: Job, settings: Settings) -> Measured:
-    """Play the fleets of a job; return their rows, of status ``failed`` where one raises, and, of one, its curves."""
+    """Play the fleet of a job; return its row, of status ``failed`` if it raises, and its curves."""
+    (run,) = job.runs
     planned = settings.sha256s.get(job.dataset.label)
     stream = open_stream(job.dataset, settings.seed, job.repetition, settings.data_dir, None, planned)
     curves: dict[str, np.ndarray] = {}
-    limit, rows = Limit(job, settings), []
-    for run in job.runs:
-        try:
-            with limit.of(run.run_id):
-                row, curves = _measured(run, job, stream, settings)
-        except errors_of_runs(settings) as error:
-            row = failed(run, job, error, stream.n_examples)
-        rows.append(row)
-    return rows, curves if len(rows) == 1 else {}
+    try:
+        with Limit(job, settings).of(run.run_id):
+            row, curves = _measured(run, job, stream, settings)
+    except errors_of_runs(settings) as error:
+        row = failed(run, job, error, stream.n_examples)
+    return [row], curves
 
 
 def _measured(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[Record, dict[str, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""One job of batch solvers: each solves the problem of all examples that a stream of learners would read."""
+"""A job of a batch solver, which solves the problem of all examples that a stream of learners would read."""
 
 import math
 
@@ -18,34 +18,19 @@ _KERNEL_VALUES = 4_000_000
 _TRACED = ("seconds", "objective", "gap")
 
 
-def packed(run_ids: list[str], traces: list[list[Progress]]) -> dict[str, np.ndarray]:
-    """Return traces as arrays: ``run_id``, and ``seconds``, ``objective`` and ``gap`` of (runs, n), padded with nan."""
-    shape = len(traces), max(map(len, traces))
-    arrays: dict[str, np.ndarray] = {"run_id": np.array(run_ids)}
-    for name in _TRACED:
-        arrays[name] = np.full(shape, np.nan)
-        for row, trace in zip(arrays[name], traces, strict=True):
-            row[: len(trace)] = [getattr(progress, name) for progress in trace]
-    return arrays
-
-
 def measure(job: Job, settings: Settings) -> Measured:
-    """Run a job's solvers; return their rows, of status ``failed`` where one raises, and their traces as arrays."""
-    stream = stream_of(job, settings)
-    kernel = identity.kernel_of(job.runs[0].spec)
-    limit = Limit(job, settings)
-    rows, traces = [], []
-    for run in job.runs:
-        trace: list[Progress] = []
-        try:
-            with limit.of(run.run_id):
-                solution = identity.build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
-                row = _row(run, job, stream, kernel, solution)
-        except errors_of_runs(settings) as error:
-            row = failed(run, job, error, stream.n_examples)
-        rows.append(row)
-        traces.append(trace)
-    return rows, packed([run.run_id for run in job.runs], traces)
+    """Run the solver of a job; return its row, of status ``failed`` if it raises, and its trace as arrays (1, n)."""
+    (run,) = job.runs
+    stream, kernel = stream_of(job, settings), identity.kernel_of(run.spec)
+    trace: list[Progress] = []
+    try:
+        with Limit(job, settings).of(run.run_id):
+            solution = identity.build(run.spec).solve(stream.X, stream.tasks[run.task], kernel, trace.append)
+            row = _row(run, job, stream, kernel, solution)
+    except errors_of_runs(settings) as error:
+        row = failed(run, job, error, stream.n_examples)
+    traced = {name: np.array([[getattr(progress, name) for progress in trace]], dtype=float) for name in _TRACED}
+    return [row], {"run_id": np.array([run.run_id])} | traced
 
 
 def _row(run: Run, job: Job, stream: Stream, kernel: Kernel, solution: Solution) -> Record:
