@@ -1,6 +1,7 @@
 """The algorithm of a fleet's run: its parameters."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -12,6 +13,7 @@ PolicyName = Literal[
 ]
 
 
+@dataclass(kw_only=True, eq=False)
 class SharedMemory:
     """A Forgetron per task, or per key, in one memory: a policy says whose entry goes when the memory is full.
 
@@ -50,24 +52,20 @@ class SharedMemory:
     added: ClassVar[Mapping[str, Any]] = {}
     draws = True
 
-    def __init__(
-        self,
-        *,
-        policy: PolicyName,
-        shared_memory: Count,
-        floor: Annotated[int, Field(ge=0, strict=True)] = 0,
-        own_rows: bool = False,
-        keys: Count | None = None,
-        passes: Count = 1,
-        noise: NotNegative = 0.0,
-        share: NotNegative = 1.0,
-        seed: Seed = 0,
-    ) -> None:
-        if keys is None and policy == "multitask":
+    policy: PolicyName
+    shared_memory: Count
+    floor: Annotated[int, Field(ge=0, strict=True)] = 0
+    own_rows: bool = False
+    keys: Count | None = None
+    passes: Count = 1
+    noise: NotNegative = 0.0
+    share: NotNegative = 1.0
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        if self.keys is None and self.policy == "multitask":
             raise ValueError("policy: multitask needs keys, which have examples of their own")
-        if own_rows and policy != "equal_split":
+        if self.own_rows and self.policy != "equal_split":
             raise ValueError("own_rows: true goes with policy: equal_split")
-        if noise > 0.5:
-            raise ValueError(f"noise must be at most 0.5, got {noise:g}")
-        self.policy, self.shared_memory, self.floor, self.own_rows = policy, shared_memory, floor, own_rows
-        self.keys, self.passes, self.noise, self.share, self.seed = keys, passes, noise, share, seed
+        if self.noise > 0.5:
+            raise ValueError(f"noise must be at most 0.5, got {self.noise:g}")
