@@ -1,6 +1,7 @@
 """The base of learners that are programs of others."""
 
 import importlib
+import inspect
 import math
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -47,14 +48,18 @@ def package(name: str, install: str) -> Any:
         raise InputError(f"{name} is not installed; type: pip install {install}") from None
 
 
-def part_of(package_name: str, path: str, install: str) -> Any:
-    """Return a class by its path in a package, ``tree.HoeffdingTreeClassifier`` say; an InputError if it is missing."""
+def model_of(package_name: str, path: str, install: str, **seed: int) -> Any:
+    """Return a model of a package by the path of its class, ``tree.HoeffdingTreeClassifier`` say.
+
+    ``seed`` is left out if the class does not take it. An InputError says that the package or the class is missing.
+    """
     module, _, name = path.rpartition(".")
     package(package_name, install)
     try:
-        return getattr(importlib.import_module(f"{package_name}.{module}"), name)
+        made = getattr(importlib.import_module(f"{package_name}.{module}"), name)
     except (ImportError, AttributeError, ValueError):
         raise InputError(f"model: {package_name} has no {path!r}; give a path such as linear_model.NAME") from None
+    return made(**seed if seed.keys() <= inspect.signature(made).parameters.keys() else {})
 
 
 def log_odds(p: float) -> float:

@@ -1,13 +1,12 @@
 """Classifiers of river."""
 
-import inspect
 import pickle
 from typing import Any
 
 import numpy as np
 
 from budgetrun.base.params import Seed
-from budgetrun.papers.arena.base import ProgramLearner, log_odds, part_of
+from budgetrun.papers.arena.base import ProgramLearner, log_odds, model_of
 
 
 class River(ProgramLearner):
@@ -35,8 +34,7 @@ class River(ProgramLearner):
         self.model, self.seed = model, seed
 
     def begin(self) -> "Model":
-        made = part_of("river", self.model, "river")
-        return Model(made(**({"seed": self.seed} if "seed" in inspect.signature(made).parameters else {})))
+        return Model(model_of("river", self.model, "river", seed=self.seed))
 
 
 class Model:

@@ -1,13 +1,12 @@
 """Classifiers of scikit-learn that learn by ``partial_fit``."""
 
-import inspect
 import pickle
 from typing import Any
 
 import numpy as np
 
 from budgetrun.base.params import Count, Seed
-from budgetrun.papers.arena.base import ProgramLearner, part_of
+from budgetrun.papers.arena.base import ProgramLearner, model_of
 
 
 class ScikitLearn(ProgramLearner):
@@ -39,9 +38,8 @@ class ScikitLearn(ProgramLearner):
         self.model, self.components, self.seed = model, components, seed
 
     def begin(self) -> "Model":
-        made = part_of("sklearn", self.model, "scikit-learn")
-        given = {"random_state": self.seed} if "random_state" in inspect.signature(made).parameters else {}
-        return Model(made(**given), self.components, self.seed)
+        model = model_of("sklearn", self.model, "scikit-learn", random_state=self.seed)
+        return Model(model, self.components, self.seed)
 
 
 class Model:

@@ -88,31 +88,32 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     """Evaluate the bounds on the runs of a results folder; see `budgetrun.papers.bounds.report.write_bounds`."""
     config = results.config
     checked = Checked(n_runs=len(results.runs))
-    specs = {spec.label: spec for spec in config.datasets}
     selections = {spec.label: spec for spec in config.select}
     kind = kinds.find(config.kind) if config.kind else None
     for dataset in results.datasets:
+        spec, recorded = results.specs[dataset], (results.manifest.get("datasets") or {}).get(dataset) or {}
+        assert spec.kernel is not None
         runs = results.runs[results.runs["dataset"] == dataset]
         # All tasks of a repetition before the next repetition.
         every = sorted({(int(r), task) for r, task in zip(runs["repetition"], runs["task"], strict=True)})
         chosen = every[:streams]
         try:
-            sha256 = _check_data(specs[dataset], data_dir, results)
+            sha256 = _check_data(spec, recorded.get("sha256"), data_dir, results.folder)
+            kernels = [kernel.build() for kernel, _ in spec.kernel.each(recorded.get("median_gamma"))]
             for repetition in sorted({repetition for repetition, _ in chosen}):
                 tasks = [task for r, task in chosen if r == repetition]
                 here = runs[(runs["repetition"].astype(int) == repetition) & runs["task"].isin(tasks)]
                 wanted = None if kind and kind.of_all_tasks else tasks
-                stream = open_stream(specs[dataset], config.seed, repetition, data_dir, wanted, sha256)
+                stream = open_stream(spec, config.seed, repetition, data_dir, wanted, sha256)
                 checked.n_checked += len(here)
                 checked.rows += _selection_rows(here, selections)
                 here = here[~here["label"].isin(selections)]
-                kernels = _kernels(specs[dataset], results)
                 for kernel in kernels:
                     own = here[here["kernel"] == str(kernel)] if len(kernels) > 1 else here
                     competitors: dict[str, Competitors] = {}
                     found = kind.bounds(_records(own), stream, kernel, config) if kind else None
                     if found is None:
-                        rows, competitors = _check_stream(own, specs[dataset], stream, kernel)
+                        rows, competitors = _check_stream(own, spec, stream, kernel)
                     else:
                         rows = [_row([row], verdict) for row, verdict in found]
                     checked.rows += rows
@@ -129,23 +130,15 @@ def check(results: Results, data_dir: Path | None, streams: int | None) -> Check
     return checked
 
 
-def _check_data(spec: DatasetSpec, data_dir: Path | None, results: Results) -> str:
-    """Return the checksum of the data; raise an error if they are not those of the runs."""
-    recorded = (results.manifest.get("datasets") or {}).get(spec.label) or {}
+def _check_data(spec: DatasetSpec, recorded: str | None, data_dir: Path | None, folder: Path) -> str:
+    """Return the checksum of the data; raise an error if it is not the recorded one, that of the runs."""
     found = stream_info(spec, data_dir).sha256
-    if recorded.get("sha256") not in (None, found):
+    if recorded is not None and recorded != found:
         raise InputError(
-            f"the data of '{spec.label}' are not those of the runs in {results.folder} (sha256 {found[:12]}, but the "
-            f"runs had {recorded['sha256'][:12]}); give the folder with their data as --data, or run the sweep again"
+            f"the data of '{spec.label}' are not those of the runs in {folder} (sha256 {found[:12]}, but the "
+            f"runs had {recorded[:12]}); give the folder with their data as --data, or run the sweep again"
         )
     return found
-
-
-def _kernels(spec: DatasetSpec, results: Results) -> list[Kernel]:
-    """Return the kernels of a dataset's runs."""
-    known = (results.manifest.get("datasets") or {}).get(spec.label) or {}
-    assert spec.kernel is not None
-    return [kernel.build() for kernel, _ in spec.kernel.each(known.get("median_gamma"))]
 
 
 def _check_stream(

@@ -8,7 +8,19 @@ import numpy as np
 from budgetrun.papers.theory.base import Bound, Condition, Floats, Run, at_most, is_set_to, short_examples
 
 
-class ProjectronTheorem3(Bound):
+class OfProjections(Bound):
+    """Base of the bounds for competitors with ||g|| < 1 / eta."""
+
+    def reach(self, run: Run) -> float:
+        """Return how far a projection may move an example: eta, or its root if eta is compared with the square."""
+        return math.sqrt(run.learner.most_lost)
+
+    def largest_norm(self, run: Run) -> float:
+        reach = self.reach(run)
+        return 1 / reach if reach else math.inf
+
+
+class ProjectronTheorem3(OfProjections):
     """M <= ||g||^2 / a^2 + D / a + ||g|| / a sqrt(D / a), a = 1 - eta ||g||, for ||g|| < 1 / eta and k(x, x) <= 1.
 
     Where eta is compared with squared distances, its root takes its place, here and in Theorems 4 and 6.
@@ -16,14 +28,6 @@ class ProjectronTheorem3(Bound):
 
     name = "Orabona et al. (2009), Theorem 3"
     learners = (("projectron", None),)
-
-    def largest_norm(self, run: Run) -> float:
-        reach = self.reach(run)
-        return 1 / reach if reach else math.inf
-
-    def reach(self, run: Run) -> float:
-        """Return how far a projection on a mistake may move the example: eta, or its root if eta bounds the square."""
-        return math.sqrt(run.learner.most_lost)
 
     def square(self, run: Run) -> float:
         """Return R^2, an upper bound on the squared norm of what a mistake adds, at least the theorems' 1.
@@ -130,7 +134,7 @@ def alma_bound(norm: Floats, loss: Floats, lost: float, C: float, *, published: 
     return np.where((norm > 0) & (room > 0), value, np.inf)
 
 
-class ProjectedAlmaTheorem7(Bound):
+class ProjectedAlmaTheorem7(OfProjections):
     """M <= D_gamma / (gamma - eta) + rho^2 / 2 + sqrt(rho^4 / 4 + rho^2 D_gamma / (gamma - eta) + rho^2).
 
     As published. gamma > eta is the margin at which g, ||g|| <= 1, has the loss D_gamma; rho = 1 / (C^2 (gamma -
@@ -145,16 +149,8 @@ class ProjectedAlmaTheorem7(Bound):
     def conditions(self, run: Run) -> list[Condition]:
         return [is_set_to("delta", "example", run.learner.delta, "delta = example, as the proof needs it")]
 
-    def largest_norm(self, run: Run) -> float:
-        lost = self.lost(run)
-        return 1 / lost if lost else math.inf
-
-    def lost(self, run: Run) -> float:
-        """Return eta as the proof needs it."""
-        return math.sqrt(run.learner.most_lost)
-
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return alma_bound(norm, loss, self.lost(run), run.learner.C, published=True)
+        return alma_bound(norm, loss, self.reach(run), run.learner.C, published=True)
 
 
 class ProjectedAlmaTheorem7Proved(ProjectedAlmaTheorem7):
@@ -166,8 +162,8 @@ class ProjectedAlmaTheorem7Proved(ProjectedAlmaTheorem7):
     def conditions(self, run: Run) -> list[Condition]:
         return []
 
-    def lost(self, run: Run) -> float:
+    def reach(self, run: Run) -> float:
         return run.fact("lost")
 
     def value(self, run: Run, norm: Floats, loss: Floats, shift: Floats) -> Floats:
-        return alma_bound(norm, loss, self.lost(run), run.learner.C, published=False)
+        return alma_bound(norm, loss, self.reach(run), run.learner.C, published=False)
