@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -20,11 +20,11 @@ from markupsafe import Markup
 from budgetrun.base.errors import InputError, counted
 from budgetrun.base.files import write
 from budgetrun.base.grid import Grid, text
-from budgetrun.config.quantities import QUANTITIES, Quantity, figures
+from budgetrun.config.quantities import QUANTITIES, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
 from budgetrun.results.plotting import STYLE
 from budgetrun.results.report.formats import template
-from budgetrun.results.report.numbers import STREAM, places_of
+from budgetrun.results.report.numbers import by_stream, p_in_words
 from budgetrun.results.report.selection import LATER, choose
 from budgetrun.results.statistics import LEVEL, Friedman, Paired, TestName, friedman, holm, mean_ranks, paired
 from budgetrun.results.store.files import AGAIN
@@ -76,8 +76,8 @@ class Difference:
     first: float
     mean: float
     paired: Paired
-    p_holm: float = math.nan
-    is_beyond: bool = False
+    p_holm: float  # adjusted for all differences
+    is_beyond: bool  # worse by more than the tolerance, and not by chance
 
     @property
     def differs(self) -> bool:
@@ -165,7 +165,7 @@ class Comparison:
             percent = f"{100 * mean / abs(one.first):+.1f}%" if one.first else ""
             numbers = [words(one.first), words(one.mean), self._signed(mean), interval, percent]
             mark = "beyond" if one.is_beyond else "*" * one.differs
-            rows.append([*named, *numbers, _p(p), _p(one.p_holm), _effect(effect), mark])
+            rows.append([*named, *numbers, p_in_words(p), p_in_words(one.p_holm), _effect(effect), mark])
         unit = self.quantity.difference_unit.strip()
         # Of two, the second one names its column.
         columns = [*heads, *["compared"] * several, "streams", self.contenders[0]]
@@ -182,11 +182,11 @@ class Comparison:
         ranks, pairs = [], []
         for one in shown:
             named, (chi2, p, f, distance) = _named(one.unit, heads), one.friedman
-            tested = [f"{chi2:.2f}", _p(p), f"{f:.2f}", f"{distance:.2f}"]
+            tested = [f"{chi2:.2f}", p_in_words(p), f"{f:.2f}", f"{distance:.2f}"]
             ranks.append([*named, f"{one.n}", *map("{:.3f}".format, one.ranks), *tested])
             for (first, second, test), p in zip(one.pairs, one.p_holm, strict=True):
                 own = [f"{second} - {first}", f"{one.n}", self._signed(test.mean)]
-                pairs.append([*named, *own, _p(test.p), _p(p), _effect(test.effect)])
+                pairs.append([*named, *own, p_in_words(test.p), p_in_words(p), _effect(test.effect)])
         columns = [*heads, "data sets", *self.contenders, "chi-squared", "p", "F", "critical difference"]
         tested = [*heads, "pair", "data sets", "mean difference", "p", "p (Holm)", "effect"]
         return [
@@ -235,7 +235,7 @@ def compare(
         raise InputError(f"{bare}: give a label with each results folder (FOLDER:LABEL), or with none of them")
     shown = _quantity(quantity, [one.results for one in found])
     notes: list[str] = []
-    if any(one.label and _has_settings(one) for one in found):
+    if any(len(one.results.settings(one.label, data)) > 1 for one in found for data in one.results.datasets):
         shown = LATER.get(shown, shown)
         found = [_chosen(one, notes) for one in found]
     short = [f"{one.label}@{one.budget}" if one.budget else one.label or one.results.folder.name for one in found]
@@ -250,17 +250,11 @@ def compare(
         for one in others
         if (units := [unit for unit in first.values if unit not in one.values])
     ]
-    differences = list(_differences(first, others, test))
+    sign = 1 if shown.lower_is_better else -1
+    differences = _differences(first, others, test, sign, math.inf if tolerance is None else tolerance)
     if not differences:
         raise InputError(f"{', '.join(given)}: no runs on the same data in common; {absent[0]}")
-    adjusted = holm([one.paired.p for one in differences])
-    differences = [
-        replace(one, p_holm=p, is_beyond=tolerance is not None and _is_beyond(one, p, shown, tolerance))
-        for one, p in zip(differences, adjusted, strict=True)
-    ]
-    overall = list(_overall([first, *others], -1 if not shown.lower_is_better else 1))
-    over = iter(holm([test.p for one in overall for _, _, test in one.pairs]))
-    overall = [replace(one, p_holm=[next(over) for _ in one.pairs]) for one in overall]
+    overall = _overall([first, *others], sign)
     more = sum(unit not in first.values for one in others for unit in one.values)
     notes += [f"Left out: {counted(more, 'unit')} that {first.name} does not have."] if more else []
     return Comparison(list(names), shown, test, tolerance, differences, overall, absent, list(dict.fromkeys(notes)))
@@ -293,10 +287,6 @@ def _quantity(name: str | None, every: Sequence[Results]) -> Quantity:
     return quantity
 
 
-def _has_settings(one: Contender) -> bool:
-    return any(len(one.results.settings(one.label, dataset)) > 1 for dataset in one.results.datasets)
-
-
 def _chosen(one: Contender, notes: list[str]) -> Contender:
     """Return a label with the setting that the first tenth of each stream chooses."""
     choice = choose(one.results, TableSpec(name="compare", columns=(one.label,), choose=ChooseSpec(by="prefix")))
@@ -306,13 +296,9 @@ def _chosen(one: Contender, notes: list[str]) -> Contender:
 
 def _values(one: Contender, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
     name, label, budget, runs = one.name, one.label, one.budget, one.results.runs
-    runs = runs[runs[quantity.column].notna() & ((runs["label"] == label) | (not label))]
-    runs = runs.assign(shown=quantity.factor * runs[quantity.column])
-    places = places_of(runs)
     found: dict[Unit, pd.Series[float]] = {}
     titles: dict[str, list[str]] = defaultdict(list)
-    for number, own in runs.groupby("place", sort=False):
-        place = places[number]
+    for place, values in by_stream(runs[runs["label"] == label] if label else runs, quantity).items():
         title = place.budget.title().removeprefix("B = ")
         if label:
             titles[place.dataset].append(title)
@@ -324,7 +310,7 @@ def _values(one: Contender, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
         if unit in found:
             known = ", ".join(titles[place.dataset])
             raise InputError(f"{name}: has several budgets on {place.dataset} ({known}); name one: {name}@{title}")
-        found[unit] = own.groupby(STREAM)["shown"].mean()
+        found[unit] = values
     if label and not found:
         known = ", ".join(dict.fromkeys(title for own in titles.values() for title in own))
         raise InputError(f"{name}: no budget {budget!r}; its budgets are {known}")
@@ -396,27 +382,28 @@ def _renamed(first: Contender, other: Contender) -> dict[Unit, pd.Series[float]]
 # Testing.
 
 
-def _differences(first: Contender, others: Iterable[Contender], test: TestName) -> Iterator[Difference]:
-    for unit, values in first.values.items():
-        for other in others:
-            if unit in other.values:
-                theirs = other.values[unit]
-                found = paired((theirs - values).to_numpy(), test)
-                yield Difference(unit, other.name, len(values), float(values.mean()), float(theirs.mean()), found)
+def _differences(
+    first: Contender, others: Iterable[Contender], test: TestName, sign: int, tolerance: float
+) -> list[Difference]:
+    """Return the differences on all units in common; ``sign`` is -1 where larger values are better."""
+    both = [(unit, values, other) for unit, values in first.values.items() for other in others if unit in other.values]
+    tests = [paired((other.values[unit] - values).to_numpy(), test) for unit, values, other in both]
+    found = []
+    for (unit, values, other), one, p in zip(both, tests, holm([one.p for one in tests]), strict=True):
+        n, mean, theirs = len(values), float(values.mean()), float(other.values[unit].mean())
+        # A single stream has no test, and no chance of agreeing.
+        is_beyond = sign * one.mean > tolerance / 100 * abs(mean) and (n == 1 or p < LEVEL)
+        found.append(Difference(unit, other.name, n, mean, theirs, one, p, is_beyond))
+    return found
 
 
-def _is_beyond(one: Difference, p: float, quantity: Quantity, tolerance: float) -> bool:
-    worse = one.paired.mean if quantity.lower_is_better else -one.paired.mean
-    # A single stream has no test, and no chance of agreeing.
-    return worse > tolerance / 100 * abs(one.first) and (one.n == 1 or p < LEVEL)
-
-
-def _overall(contenders: list[Contender], sign: int) -> Iterator[Overall]:
-    """Yield the ranks of the contenders for each label, budget and setting that all have on enough data sets."""
+def _overall(contenders: list[Contender], sign: int) -> list[Overall]:
+    """Return the ranks of the contenders for each label, budget and setting that all have on enough data sets."""
     groups: dict[Unit, list[Unit]] = defaultdict(list)
     for unit in contenders[0].values:
         if all(unit in one.values for one in contenders):
             groups[unit._replace(dataset="")].append(unit)
+    found = []
     for group, units in groups.items():
         if len(units) < _LEAST:
             continue
@@ -426,7 +413,9 @@ def _overall(contenders: list[Contender], sign: int) -> Iterator[Overall]:
             (contenders[i].name, contenders[j].name, paired(means[:, j] - means[:, i], "wilcoxon"))
             for i, j in combinations(range(len(contenders)), 2)
         ]
-        yield Overall(group, len(units), ranks.tolist(), friedman(ranks, len(units)), pairs)
+        found.append(Overall(group, len(units), ranks.tolist(), friedman(ranks, len(units)), pairs))
+    adjusted = iter(holm([test.p for one in found for _, _, test in one.pairs]))
+    return [replace(one, p_holm=[next(adjusted) for _ in one.pairs]) for one in found]
 
 
 def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Figure:
@@ -484,10 +473,6 @@ def _heads(shown: Iterable[Difference | Overall]) -> list[str]:
 
 def _named(unit: Unit, heads: list[str]) -> list[str]:
     return [str(getattr(unit, head)) for head in heads]
-
-
-def _p(p: float) -> str:
-    return "" if math.isnan(p) else figures(p, 2) if p >= 0.001 else "< 0.001"
 
 
 def _effect(effect: float) -> str:

@@ -15,7 +15,7 @@ from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config.schema import MemoryBudget, TableSpec
 from budgetrun.results import statistics
 from budgetrun.results.report.layout import Cell, Row, Table
-from budgetrun.results.report.numbers import STREAM, Place, places_of
+from budgetrun.results.report.numbers import Place, by_stream
 from budgetrun.results.report.selection import Candidate
 from budgetrun.results.statistics import LEVEL, holm
 from budgetrun.results.store.read import Results
@@ -92,15 +92,13 @@ def compared(table: Table, results: Results, runs: pd.DataFrame) -> Table:
 
 
 def _paired(table: Table, runs: pd.DataFrame) -> dict[tuple[Place, Place], Paired]:
-    runs = runs.assign(shown=table.quantity.factor * runs[table.quantity.column]).dropna(subset=["shown"])
-    numbers = {place: number for number, place in places_of(runs).items()}
-    means = runs.groupby(["place", *STREAM])["shown"].mean()
+    means = by_stream(runs, table.quantity)
     tests = {}
     for row in (row for block in table.blocks for row in block.rows):
         best, cells = _compared(row)
         for cell in cells:
             if best and cell is not best and (cell.key, best.key) not in tests:
-                differences = (means[numbers[cell.key]] - means[numbers[best.key]]).dropna().to_numpy()
+                differences = (means[cell.key] - means[best.key]).dropna().to_numpy()
                 if len(differences) > 1:
                     tests[cell.key, best.key] = statistics.paired(differences)
     adjusted = holm([one.p for one in tests.values()])

@@ -22,8 +22,9 @@ from budgetrun.results.report.numbers import (
     Measurements,
     Place,
     PublishedNumbers,
+    by_stream,
     measure,
-    places_of,
+    p_in_words,
 )  # fmt: skip
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import paired
@@ -34,8 +35,6 @@ _JSON = ("facts", "parameters")
 _OF_BOUNDS = ("dataset", "label", "theorem", "mistakes", "lower", "bound", "ratio", "applies", "n_examples", "setting")
 # Rounding of the numbers in bounds.csv.
 _ROUNDING = 1e-6
-# A smaller p is shown as such.
-_SMALL_P = 0.001
 
 
 class Number(NamedTuple):
@@ -180,13 +179,12 @@ class Evidence:
     def _paired(self, spec: NumberSpec, quantity: Quantity, places: tuple[Place, Place]) -> Number:
         """Return the p of the paired t-test over the streams between the runs of two places."""
         runs = self.results(str(spec.results)).runs
-        numbers = {place: number for number, place in places_of(runs).items()}
-        one, other = (runs[runs["place"] == numbers[p]].groupby(STREAM)[quantity.column].mean() for p in places)
-        both = pd.concat([one, other], axis=1, join="inner")
+        values = by_stream(runs[runs["label"].isin([place.label for place in places])], quantity)
+        both = pd.concat([values[place] for place in places], axis=1, join="inner")
         if len(both) < 2 or both.iloc[:, 0].equals(both.iloc[:, 1]):
             raise _Missing(f"no two different runs on several streams to compare in {self.folder / str(spec.results)}")
         p = paired((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()).p
-        return Number(p, figures(p, 2) if p >= _SMALL_P else f"< {_SMALL_P}")
+        return Number(p, p_in_words(p))
 
     def _share(self, spec: NumberSpec) -> Number:
         """Return how often single runs of a label err less than those of another, where both have a full budget."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.limits import sized
-from budgetrun.config.quantities import SECONDS_RATIO, Quantity
+from budgetrun.config.quantities import SECONDS_RATIO, Quantity, figures
 from budgetrun.config.schema import Published, TableSpec
 from budgetrun.results.store.optimum import problem_of
 from budgetrun.results.store.read import NO_SETTING, Results, Setting, items_of
@@ -142,6 +142,18 @@ def places_of(runs: pd.DataFrame) -> dict[Any, Place]:
     found = runs.loc[~runs["place"].duplicated(), ["place", "dataset", "label", "kind", "value", "setting"]]
     keys = found.itertuples(index=False, name=None)
     return {number: Place(dataset, label, Budget(*own), setting) for number, dataset, label, *own, setting in keys}
+
+
+def by_stream(runs: pd.DataFrame, quantity: Quantity) -> dict[Place, pd.Series[float]]:
+    """Return the numbers of each place that has any: for each stream, the mean over its seeds."""
+    runs = runs.assign(shown=quantity.factor * runs[quantity.column]).dropna(subset=["shown"])
+    places = places_of(runs)
+    return {places[at]: own.groupby(STREAM)["shown"].mean() for at, own in runs.groupby("place", sort=False)}
+
+
+def p_in_words(p: float) -> str:
+    """Return the p of a test with two digits, or that it is small; nothing for NaN."""
+    return "" if np.isnan(p) else figures(p, 2) if p >= 0.001 else "< 0.001"
 
 
 def with_ratios(runs: pd.DataFrame, divisor: str) -> pd.DataFrame:
