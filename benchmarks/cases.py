@@ -138,12 +138,12 @@ def compare(name: str, case: Case, sizes: Sizes, data_dir: Path | None) -> Compa
     if scale > 1:
         notes.append(f"The plain loop ran {len(sample)} of {len(Y)} splits, evenly chosen; the engine all, as a group.")
 
-    def record(side: Side, called: str = "engine", form: str = "dense") -> Record:
+    def record(side: Side, form: str = "dense") -> Record:
         n, mistakes = len(side.mistakes), sum(side.mistakes)
         seconds = side.seconds * len(Y) / n
         return Record(
             benchmark=name,
-            side=called,
+            side=side.name,
             input=form,
             rounds=len(X),
             features=X.shape[1],
@@ -158,11 +158,12 @@ def compare(name: str, case: Case, sizes: Sizes, data_dir: Path | None) -> Compa
             goal=case.goal if side is engine and sizes.rounds is None else None,
         )
 
-    records = [record(plain, "plain loop"), record(engine), *(record(side, form="csr") for side in sparse)]
+    records = [record(plain), record(engine), *(record(side, form="csr") for side in sparse)]
     if case.beside:
-        peer = Side(partial(sgd_on_features, X, Y[0], case.gamma))
+        name_of_peer = f"scikit-learn: Nystroem({BUDGET}) + SGDClassifier"
+        peer = Side(name_of_peer, partial(sgd_on_features, X, Y[0], case.gamma))
         peer.turn()
-        records.append(record(peer, f"scikit-learn: Nystroem({BUDGET}) + SGDClassifier"))
+        records.append(record(peer))
     given = ", ".join(f"{key} = {value}" for key, value in case.given.items())
     title = f"{make().title}{f' ({given})' * bool(given)} on {case.data.label}"
     return Comparison(f"{title}, gaussian kernel, gamma = {case.gamma:g}", records, notes)

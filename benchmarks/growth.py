@@ -128,16 +128,14 @@ def _timed(
     called: str = "engine",
 ) -> Iterator[Point]:
     X, Y = stream
-    engine = Engine(kernel, make, X, Y)
-    sides: dict[str, Side] = {called: engine}
-    if loop:
-        sides = {"plain loop": Plain(loop, X, Y, GAMMA)} | sides
-    alternate(sides.values(), TURNS)
+    engine = Engine(kernel, make, X, Y, called)
+    sides: list[Side] = [Plain(loop, X, Y, GAMMA), engine] if loop else [engine]
+    alternate(sides, TURNS)
     if loop:
         until, what = slice(n_agreed), f"{learner}, {len(X)} rounds, B = {budget}, d = {X.shape[1]}, eta = {eta}"
         again = Engine(kernel, make, X[until], Y[:, until])
         check_equal(what, again.run(), Plain(loop, X[until], Y[:, until], GAMMA).run())
     held = None if eta is None else engine.group.members[0].hypothesis.size
     shape, agreed = (len(X), budget, X.shape[1], len(Y)), (n_agreed or len(X)) if loop else 0
-    for name, side in sides.items():
-        yield Point(panel, learner, name, *shape, sum(side.mistakes), agreed, side.seconds, held, eta)
+    for side in sides:
+        yield Point(panel, learner, side.name, *shape, sum(side.mistakes), agreed, side.seconds, held, eta)

@@ -31,7 +31,8 @@ FULL, QUICK = Sizes(None, None, 5, 6), Sizes(2500, 4, 2, 2)
 class Side:
     """One side of a comparison: a function that runs learners and returns the ``mistakes`` of each."""
 
-    def __init__(self, run: Callable[[], list[int]]) -> None:
+    def __init__(self, name: str, run: Callable[[], list[int]]) -> None:
+        self.name = name
         self.run = run
         self.times: list[float] = []
         self.mistakes: list[int] = []
@@ -52,20 +53,20 @@ class Plain(Side):
     """A plain loop, once per row of the labels Y, shape (n, T), over the examples X, shape (T, d)."""
 
     def __init__(self, loop: Loop, X: np.ndarray, Y: np.ndarray, gamma: float) -> None:
-        super().__init__(lambda: [len(loop(X, y, gamma)) for y in Y])
+        super().__init__("plain loop", lambda: [len(loop(X, y, gamma)) for y in Y])
 
 
 class Engine(Side):
     """The engine, with one learner per row of the labels Y, shape (n, T), over X; ``group`` is that of the last run."""
 
-    def __init__(self, kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray) -> None:
+    def __init__(self, kernel: Kernel, make: Maker, X: Rows, Y: np.ndarray, name: str = "engine") -> None:
         def play() -> list[int]:
             self.group = Group(kernel, [make() for _ in Y], range(len(Y)))
             for start in range(0, X.shape[0], BLOCK_SIZE):
                 self.group.feed(X[start : start + BLOCK_SIZE], Y[:, start : start + BLOCK_SIZE])
             return [member.count.mistakes for member in self.group.members]
 
-        super().__init__(play)
+        super().__init__(name, play)
 
 
 def alternate(sides: Collection[Side], turns: int) -> None:

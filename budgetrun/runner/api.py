@@ -19,7 +19,6 @@ from budgetrun.config.reader import find, read
 from budgetrun.config.schema import Config, DatasetSpec
 from budgetrun.config.yaml import parse, read_text
 from budgetrun.data.tables import open_table
-from budgetrun.results.report.formats import long_form
 from budgetrun.results.report.tables import build
 from budgetrun.results.store import read as stored
 from budgetrun.results.store.curves import Curves
@@ -130,7 +129,7 @@ class Results:
         name = self.tables[0] if name is None else name
         if name not in self._tables:
             raise InputError(f"{self.folder}: no table {name!r}; there are {', '.join(self.tables)}")
-        header, *rows = long_form(self._tables[name])
+        header, *rows = self._tables[name].csv_rows
         return pd.DataFrame(rows, columns=header).apply(_numbers)
 
     def curves(self, name: str = "mistakes", *, dataset: str | None = None, label: str | None = None) -> pd.DataFrame:

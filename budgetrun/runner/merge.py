@@ -63,7 +63,7 @@ def merge(folders: Sequence[Path], into: Path) -> str:
                 f"{store.folder}: its runs are of other code or data than this version plans; merge with the version "
                 f"that made them, or repeat: budgetrun sweep"
             )
-        for row in store.whole_rows():
+        for row in store.rows().values():
             run_id = row["run_id"]
             known = rows.get(run_id)
             if known is None or (known["status"] != "done" and row["status"] == "done"):
@@ -83,8 +83,7 @@ def merge(folders: Sequence[Path], into: Path) -> str:
             write(target.curves / path.name, path.read_bytes())
     new = {run_id for run_id, folder in origin.items() if folder != into}
     name = f"merged-{hashlib.sha256(''.join(sorted(new)).encode()).hexdigest()[:16]}"
-    whole = rows.values() if isinstance(rows, dict) else rows.whole()
-    target.add(name, (row for row in whole if row["run_id"] in new), len(rows))
+    target.add(name, (row for row in rows.values() if row["run_id"] in new), len(rows))
     target.write_manifest(combined)
     _say_missing(plan, rows, combined)
     return line(into, combined, (config, plan), rows)

@@ -1,73 +1,18 @@
-"""Writing tables: one writer per suffix, one for the page and one for a terminal."""
+"""Writing tables: one writer per suffix and one for a terminal; the templates of pages."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-from markupsafe import Markup
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from budgetrun.base import grid
-from budgetrun.base.grid import Grid, exact, latex_text, markdown_text
+from budgetrun.base.grid import Grid, latex_text, markdown_text
 from budgetrun.results.report.layout import NONE, Cell, Listing, Table
-from budgetrun.results.report.numbers import NO_BUDGET, Place
 
 NO_EXPLANATION = "no explanation recorded"
-
-
-def csv(table: Table | Listing) -> str:
-    """Return the table as CSV: of a report's table one row per cell, in its unit; empty where there is no number."""
-    return grid.csv([table.header, *table.rows] if isinstance(table, Listing) else long_form(table))
-
-
-def long_form(table: Table) -> list[list[Any]]:
-    """Return the header and a row for each cell, as in the CSV file."""
-    nothing = Cell(Place("", "", NO_BUDGET), None, None, ("", ""), None)
-    records = [_record(cell, table) for cell in table.cells if cell.measured or cell.published]
-    # An algorithm without settings is shown in the row of each setting, with the same numbers.
-    rows = dict.fromkeys(tuple(map(exact, record.values())) for record in records)
-    return [list(_record(nothing, table)), *map(list, rows)]
-
-
-def _record(cell: Cell, table: Table) -> dict[str, Any]:
-    """Return a cell by column, with percent in the columns' names where that is the unit."""
-    quantity, measured, published, budget = table.quantity, cell.measured, cell.published, cell.place.budget
-    percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
-    own = partial(getattr, measured)
-    numbers = {name: own(name, None) for name in ("mean", "sd", "sd_over_seeds", "minimum", "maximum")}
-    if quantity.is_tiny and measured:
-        numbers = {name: value if math.isnan(value) else f"{value:.6g}" for name, value in numbers.items()}
-    outside = "yes" if cell.is_outside(table.tolerance) else "no"
-    return {
-        "dataset": cell.place.dataset,
-        "label": cell.place.label,
-        **({"setting": cell.place.setting.text} if "setting" in table.shows else {}),
-        **({"chosen": cell.chosen} if "chosen" in table.shows else {}),
-        "budget_fraction": budget.value if budget.kind == "fraction" else None,
-        "budget": budget.value if budget.kind in ("budget", "dataset") else None,
-        **({"learner_memory": budget.value if budget.kind == "memory" else None} if "memory" in table.shows else {}),
-        "budget_mean": own("budget", None),
-        **{name: own(name, None) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
-        quantity.csv_column: numbers["mean"],
-        f"sd{percent}": numbers["sd"],
-        "sd_over_seeds": numbers["sd_over_seeds"],
-        "min": numbers["minimum"],
-        "max": numbers["maximum"],
-        "support_size_mean": own("support_size", None),
-        f"published{percent}": published and published.value,
-        **({f"published_sd{percent}": published and published.sd} if "in_sds" in table.shows else {}),
-        "published_dataset": cell.source[0] if published else None,
-        "published_label": cell.source[1] if published else None,
-        f"difference{points}": cell.difference,
-        "difference_percent": cell.percent,
-        **({"difference_in_sd": cell.in_sds} if "in_sds" in table.shows else {}),
-        "relative_to_reference": cell.relative,
-        "outside_tolerance": None if cell.percent is None else outside,
-    }
 
 
 def md(table: Table | Listing) -> str:
@@ -119,28 +64,6 @@ def _tex_list(kind: str, items: Iterable[str]) -> str:
     return "\n".join([rf"\begin{{{kind}}}", *(rf"  \item {item}" for item in items), rf"\end{{{kind}}}"])
 
 
-def html(table: Table | Listing | Grid, label: str = "", style: str = "sorted") -> Markup:
-    """Return the part of a page that shows the table, without its title."""
-    if isinstance(table, Grid):
-        return grid.html(table, label, style)
-    if isinstance(table, Listing):
-        return grid.html(table.grid, table.title)
-    return Markup(template("table.html.jinja").render(table=table, no_explanation=NO_EXPLANATION))
-
-
-def template(name: str) -> Template:
-    """Return the template of a page, with the filters that all pages share."""
-    return _environment().get_template(name)
-
-
-@cache
-def _environment() -> Environment:
-    own: Any = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    made = Environment(loader=FileSystemLoader(Path(__file__).parent), **own)
-    made.filters.update(html=html, markdown=grid.markdown, when=moment, words=in_words)
-    return made
-
-
 def in_words(value: Any) -> str:
     """Return a value of the manifest in words: counts with commas, lists and dicts item by item."""
     if isinstance(value, dict):
@@ -162,7 +85,22 @@ def moment(value: Any) -> str:
 
 
 # One writer for each kind of file in the folder tables/.
-WRITERS: dict[str, Callable[[Table | Listing], str]] = {"csv": csv, "md": md, "tex": tex}
+WRITERS: dict[str, Callable[[Table | Listing], str]] = {
+    "csv": lambda table: grid.csv(table.csv_rows),
+    "md": md,
+    "tex": tex,
+}
+# The templates of pages.
+_PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_PAGES.filters.update(html=grid.html, markdown=grid.markdown, when=moment, words=in_words)
+_PAGES.globals["no_explanation"] = NO_EXPLANATION
+template = _PAGES.get_template
 
 
 def plain(table: Table, width: int) -> str:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
@@ -218,6 +218,11 @@ class Listing(Captioned):
     n_text: int
 
     @property
+    def csv_rows(self) -> list[list[Any]]:
+        """The header and the rows, as in the CSV file."""
+        return [self.header, *self.rows]
+
+    @property
     def grid(self) -> Grid:
         """The listing in words."""
 
@@ -419,6 +424,51 @@ class Table(Captioned):
             mean = cell.measured and cell.measured.mean
             shown.append(grid.Cell(self.mean(cell), mean, tuple(below), self.hover(cell), marks))
         return shown
+
+    @property
+    def csv_rows(self) -> list[list[Any]]:
+        """The header and a row for each cell of the CSV file: in the table's unit, empty where there is no number."""
+        nothing = Cell(Place("", "", NO_BUDGET), None, None, ("", ""), None)
+        records = [self._record(cell) for cell in self.cells if cell.measured or cell.published]
+        # An algorithm without settings is shown in the row of each setting, with the same numbers.
+        rows = dict.fromkeys(tuple(map(grid.exact, record.values())) for record in records)
+        return [list(self._record(nothing)), *map(list, rows)]
+
+    def _record(self, cell: Cell) -> dict[str, Any]:
+        """Return a cell by column, with percent in the columns' names where that is the unit."""
+        quantity, measured, published, budget = self.quantity, cell.measured, cell.published, cell.place.budget
+        percent, points = ("_percent", "_points") if quantity.is_percent else ("", "")
+        own = partial(getattr, measured)
+        numbers = {name: own(name, None) for name in ("mean", "sd", "sd_over_seeds", "minimum", "maximum")}
+        if quantity.is_tiny and measured:
+            numbers = {name: value if math.isnan(value) else f"{value:.6g}" for name, value in numbers.items()}
+        outside = "yes" if cell.is_outside(self.tolerance) else "no"
+        return {
+            "dataset": cell.place.dataset,
+            "label": cell.place.label,
+            **({"setting": cell.place.setting.text} if "setting" in self.shows else {}),
+            **({"chosen": cell.chosen} if "chosen" in self.shows else {}),
+            "budget_fraction": budget.value if budget.kind == "fraction" else None,
+            "budget": budget.value if budget.kind in ("budget", "dataset") else None,
+            **({"learner_memory": budget.value if budget.kind == "memory" else None} if "memory" in self.shows else {}),
+            "budget_mean": own("budget", None),
+            **{name: own(name, None) for name in ("n_runs", "n_streams", "n_seeds", "n_failed")},
+            quantity.csv_column: numbers["mean"],
+            f"sd{percent}": numbers["sd"],
+            "sd_over_seeds": numbers["sd_over_seeds"],
+            "min": numbers["minimum"],
+            "max": numbers["maximum"],
+            "support_size_mean": own("support_size", None),
+            f"published{percent}": published and published.value,
+            **({f"published_sd{percent}": published and published.sd} if "in_sds" in self.shows else {}),
+            "published_dataset": cell.source[0] if published else None,
+            "published_label": cell.source[1] if published else None,
+            f"difference{points}": cell.difference,
+            "difference_percent": cell.percent,
+            **({"difference_in_sd": cell.in_sds} if "in_sds" in self.shows else {}),
+            "relative_to_reference": cell.relative,
+            "outside_tolerance": None if cell.percent is None else outside,
+        }
 
     def candidate_rows(self) -> list[list[Any]]:
         """Return the header and a row for each setting that the table chooses from, as in the CSV file."""

@@ -84,18 +84,16 @@ def choose(results: Results, spec: TableSpec) -> Choice:
     for at, one in numbered:
         settings.setdefault(one._replace(setting=NO_SETTING), {})[at] = one
     order = sorted(settings, key=lambda p: (datasets.index(p.dataset), labels.index(p.label), p.budget))
-    # What decides, and near to which number; the setting that all streams choose; and where no number is published.
+    # What decides, and near to which number, None for none; and the setting that all streams choose.
     decided = dict[Place, tuple[Quantity, float | None]]()
-    best, without = {place: next(iter(own)) for place, own in settings.items() if len(own) == 1}, list[Place]()
+    best = {place: next(iter(own)) for place, own in settings.items() if len(own) == 1}
     for place in (place for place in order if place not in best):
-        decided[place] = by, near = (early if how.by == "prefix" else error), None
+        by, near = (early if how.by == "prefix" else error), None
         if how.by == "printed":
             found = numbers.find(place, any_budget=place.budget == NO_BUDGET, any_setting=True)
             found = found or numbers.find(place._replace(budget=NO_BUDGET), any_setting=True)
-            if found is None:
-                without.append(place)
-            else:
-                decided[place] = by, near = quantity, found.value
+            by, near = (quantity, found.value) if found else (error, None)
+        decided[place] = by, near
         if how.by != "prefix":
             means = {at: round(abs(measured(by)[p].mean - (near or 0.0)), _DIGITS) for at, p in settings[place].items()}
             best[place] = min(means, key=means.__getitem__)
@@ -125,6 +123,7 @@ def choose(results: Results, spec: TableSpec) -> Choice:
     runs = runs[kept].iloc[np.argsort(row[kept], kind="stable")]
     lost = {at: one._replace(setting=NO_SETTING) for at, one in places_of(failed).items()}
     failed = failed[failed["place"].isin([at for at, p in lost.items() if p in settings and best.get(p, at) == at])]
+    without = [place for place, (_, near) in decided.items() if near is None]
     return Choice(
         replace(results, runs=_without_settings(runs, order), failed=_without_settings(failed, order)),
         texts,

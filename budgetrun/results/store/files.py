@@ -160,11 +160,10 @@ def read_table(folder: Path) -> Table | None:
             shutil.copyfileobj(file, buffer)
     except (OSError, EOFError, zlib.error) as error:
         damage = " ".join(str(error).split()) or type(error).__name__
-    data = buffer.getvalue()
+    data, name = buffer.getvalue(), path.name.removesuffix(".gz")
     digest = "" if damage else hashlib.sha256(data).hexdigest()
-    if path.name == PARQUET:
-        return Table(path, data, digest, damage, *_recorded(_sums(folder, PARQUET)))
-    return Table(path, data[: data.rfind(b"\n") + 1], digest, damage, *_recorded(_sums(folder, RUNS)))
+    intact = data if name == PARQUET else data[: data.rfind(b"\n") + 1]
+    return Table(path, intact, digest, damage, *_recorded(_sums(folder, name)))
 
 
 def _recorded(path: Path) -> tuple[int, tuple[str, ...] | None]:

@@ -29,17 +29,21 @@ class LargeRows(Mapping[str, Row]):
     Parameters:
     data : bytes
         A file as `packed` returns it; empty for no rows.
+    rows : iterable of Row
+        Newer rows.
 
     Raises ValueError: it is not readable, or its columns are others.
     """
 
-    def __init__(self, data: bytes = b"") -> None:
+    def __init__(self, data: bytes = b"", rows: Iterable[Row] = ()) -> None:
         self._data, self._table = data, SCHEMA.empty_table()
         self._texts: dict[str, list[str]] = {}
         self._new: dict[str, Row] = {}
         if data:
             read_columns(data, [])
         self._at = {run_id: i for i, run_id in enumerate(self.texts("run_id"))}
+        for row in rows:
+            self[row["run_id"]] = row
 
     @property
     def changed(self) -> bool:
@@ -78,8 +82,8 @@ class LargeRows(Mapping[str, Row]):
         found = {run_id for run_id, i in self._at.items() if statuses[i] == status}
         return found.difference(self._new) | {run_id for run_id, row in self._new.items() if row["status"] == status}
 
-    def whole(self) -> Iterator[Row]:
-        """Yield all rows, each with all columns."""
+    def values(self) -> Iterator[Row]:  # type: ignore[override]
+        """Yield all rows, each with all columns, in less memory than if they are asked for one by one."""
         self._fold()
         for start in range(0, self._table.num_rows, _BLOCK):
             block = self._table.slice(start, _BLOCK)

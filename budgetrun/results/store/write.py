@@ -100,7 +100,6 @@ class Store:
         self._altered = ""
         # The same, if the parts have replaced it.
         self.rebuilt = ""
-        self._lines: dict[str, tuple[tuple[Any, ...], str, Row]] = {}
 
     def open(self, manifest: dict[str, Any], force: bool = False) -> None:
         """Prepare the folder for the runs of a config, and write its manifest.
@@ -185,11 +184,6 @@ class Store:
             return {run_id for run_id, row in rows.items() if row["status"] == status}
         return rows.ids(status)
 
-    def whole_rows(self) -> Iterator[Row]:
-        """Yield every stored run; of a large folder, this takes less memory than the values of `rows`."""
-        rows = self.rows()
-        yield from rows.values() if isinstance(rows, dict) else rows.whole()
-
     def _large_table(self) -> tuple[int, int] | None:
         with suppress(OSError):
             found = (self.folder / PARQUET).stat()
@@ -241,16 +235,12 @@ class Store:
         """
         self.check()
         with self._locked():
-            rows, known = self.rows(), self._lines
+            rows = self.rows()
             if not isinstance(rows, dict) or len(rows) >= files.LARGE:
                 self._write_large(rows)
                 return
-            # In the previous order, so that little is left to sort.
-            lines = {key: known[key] for key in known if key in rows and known[key][2] is rows[key]}
-            lines |= {key: (_order(row), _line(row), row) for key, row in rows.items() if key not in lines}
-            self._lines = dict(sorted(lines.items(), key=lambda item: item[1][0]))
-            text = "".join([_line({name: name for name in _NAMES}), *(line for _, line, _ in self._lines.values())])
-            replace_table(self.folder, text, len(self._lines))
+            header = {name: name for name in _NAMES}
+            replace_table(self.folder, "".join(map(_line, [header, *sorted(rows.values(), key=_order)])), len(rows))
 
     def _write_large(self, rows: dict[str, Row] | LargeRows) -> None:
         from budgetrun.results.store.large import LargeRows
@@ -258,7 +248,7 @@ class Store:
         rows = _as_large(rows)
         if rows.changed:
             replace_table(self.folder, data := rows.packed(), len(rows))
-            self._rows, self._read, self._lines = LargeRows(data), self._large_table(), {}
+            self._rows, self._read = LargeRows(data), self._large_table()
         for name, stamp in self._seen.items():
             with explained(self.parts / name), suppress(FileNotFoundError):
                 # A job that was retried meanwhile has another part.
@@ -319,12 +309,7 @@ class Store:
 def _as_large(rows: dict[str, Row] | LargeRows) -> LargeRows:
     from budgetrun.results.store.large import LargeRows
 
-    if isinstance(rows, LargeRows):
-        return rows
-    found = LargeRows()
-    for run_id, row in rows.items():
-        found[run_id] = row
-    return found
+    return rows if isinstance(rows, LargeRows) else LargeRows(rows=rows.values())
 
 
 def _read_part(path: Path) -> list[Row]:

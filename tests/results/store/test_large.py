@@ -59,7 +59,7 @@ def test_the_table_becomes_parquet_with_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "LARGE", 1000)
     small = filled(tmp_path / "small")
     assert as_texts(Store(tmp_path / "large").rows()) == as_texts(store.rows()) == as_texts(small.rows())
-    assert list(store.whole_rows()) == list(Store(tmp_path / "large").whole_rows())
+    assert list(store.rows().values()) == list(Store(tmp_path / "large").rows().values())
     columns = pq.read_table(tmp_path / "large" / "runs.parquet")
     text = rows(tmp_path / "small")
     assert columns.column_names == list(text[0])
