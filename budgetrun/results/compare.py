@@ -311,6 +311,8 @@ def _values(one: Contender, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
             known = ", ".join(titles[place.dataset])
             raise InputError(f"{name}: has several budgets on {place.dataset} ({known}); name one: {name}@{title}")
         found[unit] = values
+    if label and not titles:
+        raise InputError(f"{name}: no run has a value of {quantity.name}")
     if label and not found:
         known = ", ".join(dict.fromkeys(title for own in titles.values() for title in own))
         raise InputError(f"{name}: no budget {budget!r}; its budgets are {known}")

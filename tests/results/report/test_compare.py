@@ -126,6 +126,14 @@ def test_budgets_are_named_where_a_label_has_several(tmp_path):
     assert one.mean == pytest.approx(22)
 
 
+def test_a_label_without_the_quantity_is_refused(tmp_path):
+    rows = [run("one", "rbp", 20, repetition=r) for r in range(3)]
+    rows += [run("one", "perceptron", 15, repetition=r, test_error=0.2) for r in range(3)]
+    folder = with_data(build(tmp_path / "r", rows))
+    said = refused(f"{folder}:perceptron", f"{folder}:rbp", quantity="test_error")
+    assert said == "rbp: no run has a value of test_error"
+
+
 def test_other_rounds_are_refused_in_words(tmp_path):
     a, b = made(tmp_path / "a"), made(tmp_path / "b", seed=1)
     assert refused(a, b) == (
