@@ -1,6 +1,6 @@
-"""Tables, figures and one HTML page of a results folder, computed from its files alone; the index of several folders.
+"""Tables, figures and one HTML page of a results folder, computed from its files alone.
 
-The page, ``report.html``, loads nothing.
+The page, ``report.html``, loads nothing; an index leads to the pages of several folders.
 """
 
 import re
