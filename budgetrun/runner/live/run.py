@@ -89,8 +89,11 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         if state is None or not state.session.rounds:
             first = next(chunks)
             chunks = chain([first], chunks)
-            state = state or _begin(request, table, first[0][:FIRST])
-        played = _Run(request, table, state, report)
+        if state is None:
+            state, config = _begin(request, table, first[0][:FIRST])
+        else:
+            config = read_config(state.config, request.folder / CONFIG)
+        played = _Run(request, table, state, config, report)
         for sentence in state.said:
             say(sentence)
         if before is not None:
@@ -213,7 +216,7 @@ def stamp_of(request: Request) -> list[int]:
     return list(tables.stamp_of(Path(request.source)).state)
 
 
-def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
+def _begin(request: Request, table: Table, first: Matrix) -> tuple[Progressed, Config]:
     """Choose the options that the user left open, given the first examples, and build the learners."""
     chosen, said = choices(request, table, first)
     text = config_text(request, chosen, said)
@@ -230,7 +233,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
         )
         for spec in config.select
     ]
-    return Progressed(
+    progressed = Progressed(
         request=asked_of(request),
         config=text,
         said=said,
@@ -242,6 +245,7 @@ def _begin(request: Request, table: Table, first: Matrix) -> Progressed:
         median_gamma=chosen.median_gamma,
         n_rounds=n_rounds,
     )
+    return progressed, config
 
 
 def _of_option(problem: Mistake, request: Request) -> str:
@@ -308,9 +312,10 @@ def _codes(y: np.ndarray, table: Table) -> np.ndarray:
 class _Run:
     """One call of the command on a stream that is open."""
 
-    def __init__(self, request: Request, table: Table, state: Progressed, report: Callable[[Path], Any]) -> None:
-        self.request, self.table, self.state, self.report = request, table, state, report
-        self.config = read_config(state.config, request.folder / CONFIG)
+    def __init__(
+        self, request: Request, table: Table, state: Progressed, config: Config, report: Callable[[Path], Any]
+    ) -> None:
+        self.request, self.table, self.state, self.config, self.report = request, table, state, config, report
         self.warned: dict[str, str] = {}
         # The rows of the source that were played, in this call and, of a file, before; the present chunk's codes.
         self._digest, self._codes, self._chunk_start = Digest(), np.empty(0), 0
