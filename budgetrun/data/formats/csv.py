@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -14,7 +14,17 @@ from budgetrun.base.errors import InputError
 from budgetrun.data import content
 from budgetrun.data.content import Held, Lines, Origin, is_text, last_line_end, shown
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
-from budgetrun.data.tables.columns import MISSING, MOST_LABELS, Batch, Fault, Reader, Sample, check_width, length_faults
+from budgetrun.data.tables.columns import (
+    MISSING,
+    MOST_LABELS,
+    Batch,
+    Column,
+    Fault,
+    Reader,
+    Sample,
+    check_width,
+    length_faults,
+)
 from budgetrun.data.tables.table import Table
 
 REVISION = 1
@@ -101,7 +111,7 @@ class Delimited(Reader):
             for name, column in zip(names, columns, strict=True)
         ]
 
-    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+    def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
         header = self.named
         for lines in content.line_blocks(self.origin, self._whole, self._width):
             if lines is None:
@@ -130,7 +140,7 @@ class Delimited(Reader):
             told = "a carriage return without a line feed; save the file with \\n line ends"
             raise InputError(f"{self.where}:{at}: {told}")
 
-    def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
+    def _batch(self, lines: Lines, wanted: Sequence[Column]) -> Batch:
         import pyarrow as pa
 
         text = _single_blanks(lines.text) if self.separator == " " else lines.text
@@ -153,7 +163,7 @@ class Delimited(Reader):
             columns, faults = self._carefully(text, wanted, lines.first)
         return Batch(columns, len(next(iter(columns.values()))), place, cell, faults)
 
-    def _parsed(self, text: bytes, wanted: Mapping[int, bool]) -> dict[int, Any]:
+    def _parsed(self, text: bytes, wanted: Sequence[Column]) -> dict[int, Any]:
         import pyarrow as pa
         import pyarrow.compute as pc
         from pyarrow import csv
@@ -169,17 +179,17 @@ class Delimited(Reader):
             ),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=b'"' in text),
             csv.ConvertOptions(
-                column_types={str(position): texts if as_text else numbers for position, as_text in wanted.items()},
-                include_columns=list(map(str, wanted)),
+                column_types={str(column.position): texts if column.as_text else numbers for column in wanted},
+                include_columns=[str(column.position) for column in wanted],
                 null_values=list(MISSING), strings_can_be_null=True, quoted_strings_can_be_null=True,
             ),
         )  # fmt: skip
-        columns = {position: table.column(k).combine_chunks() for k, position in enumerate(wanted)}
-        if any(not as_text and pc.any(pc.is_nan(columns[position])).as_py() for position, as_text in wanted.items()):
+        arrays = {column.position: table.column(k).combine_chunks() for k, column in enumerate(wanted)}
+        if any(not column.as_text and pc.any(pc.is_nan(arrays[column.position])).as_py() for column in wanted):
             raise pa.ArrowInvalid("words such as nan(1)")
-        return columns
+        return arrays
 
-    def _carefully(self, text: bytes, wanted: Mapping[int, bool], first: int) -> tuple[dict[int, Any], list[Fault]]:
+    def _carefully(self, text: bytes, wanted: Sequence[Column], first: int) -> tuple[dict[int, Any], list[Fault]]:
         """Read rows that have a fault, or are unusual: slower, and says what is wrong."""
         import pyarrow as pa
 
@@ -191,13 +201,14 @@ class Delimited(Reader):
             else:
                 wrong.append((len(rows), self._of_another_length(row, first)))
         faults = length_faults(wrong)
-        texts = [position for position, as_text in wanted.items() if as_text]
+        texts = [column.position for column in wanted if column.as_text]
         undecoded = [(row, at) for row, fields in enumerate(rows) for at in texts if "\ufffd" in fields[at - 1]]
         if undecoded:
             first_row, at = undecoded[0]
             told = f"{shown(rows[first_row][at - 1])} is not UTF-8 text; save the file as UTF-8"
             faults.append(Fault("encoding", first_row, at, len(undecoded), told))
-        return {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in wanted}, faults
+        positions = [column.position for column in wanted]
+        return {at: pa.array([fields[at - 1] for fields in rows], pa.large_string()) for at in positions}, faults
 
     def _of_another_length(self, row: _Row, first: int) -> str:
         n, width = len(row.fields), self._width

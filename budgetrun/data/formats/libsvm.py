@@ -1,7 +1,7 @@
 """LIBSVM text: ``label index:value index:value ...``, one example per line."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped
 from budgetrun.data.content import Held, Lines, Origin, count_lines, head_lines, line_blocks, number_fault, shown
 from budgetrun.data.formats import Content, Examples, Layout, check_width, joined, matrix_bytes
-from budgetrun.data.tables.columns import LABEL, Batch, Reader, Vectors, check_distinct
+from budgetrun.data.tables.columns import LABEL, Batch, Column, Reader, Vectors, check_distinct
 from budgetrun.data.tables.encode import is_sparse
 
 REVISION = 1
@@ -89,7 +89,7 @@ class Libsvm(Vectors):
     def labels(self) -> set[Any]:
         return self._seen
 
-    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+    def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
         first, first_index = 0, self.fitting["first_index"]
         for lines in line_blocks(self.origin):
             if lines is None:

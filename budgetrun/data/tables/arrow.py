@@ -1,7 +1,7 @@
 """Sources with types: Parquet, Arrow IPC (Feather), and data frames and arrays."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 
 from budgetrun.base.errors import InputError
 from budgetrun.data.content import HEAD_ROWS, Origin, reason
-from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_lengths, check_names
+from budgetrun.data.tables.columns import MISSING, Batch, Column, Reader, Sample, check_lengths, check_names
 from budgetrun.data.tables.encode import is_temporal, numbers_of
 
 _BATCH_BYTES = 1 << 22  # the bytes of a batch, if all its columns are numbers
@@ -37,9 +37,10 @@ class Typed(Reader):
         """Yield the columns at some positions, batch by batch."""
         raise NotImplementedError
 
-    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+    def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
         first = 1
-        found = self._columns(list(wanted))
+        positions = [column.position for column in wanted]
+        found = self._columns(positions)
         while True:
             if self.origin is not None:
                 # What is mapped into memory and cut would end the process.
@@ -48,7 +49,7 @@ class Typed(Reader):
                 columns = next(found, None)
             if columns is None:
                 break
-            arrays = dict(zip(wanted, columns, strict=True))
+            arrays = dict(zip(positions, columns, strict=True))
 
             def place(row: int, position: int, first: int = first) -> str:
                 return f"{self.where}: row {first + row:,}, column {position}"
@@ -85,7 +86,7 @@ def _sample(name: str, column: Any) -> Sample:
         return Sample(name, column.to_pylist(), "boolean")
     is_date, types = is_temporal(column), pa.types
     if is_date or types.is_null(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        values = [None if v != v else v for v in numbers_of(column)[0].tolist()]
+        values = [None if v != v else v for v in numbers_of(column).tolist()]
         return Sample(name, values, "date" if is_date else "number", str(kind))
     if str(kind) in ("string", "large_string", "string_view"):
         texts = ["" if value is None else value.strip(" \t") for value in column.to_pylist()]

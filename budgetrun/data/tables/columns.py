@@ -3,7 +3,7 @@
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -70,7 +70,7 @@ class Column:
 
     @property
     def as_text(self) -> bool:
-        return self.kind in ("category", "boolean") or bool(self.form) or (self.kind == "label" and not self.numeric)
+        return bool(self.form) or not (self.kind in ("number", "constant") or (self.kind == "label" and self.numeric))
 
     def __str__(self) -> str:
         return f"column {self.position} ({one_line(self.name)})" if self.named else f"column {self.position}"
@@ -367,8 +367,8 @@ class Reader:
             return min(count_lines(content), len(content) // (2 * len(self.samples)) + 1)
         return self.n_rows
 
-    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
-        """Yield the columns at some positions, as text where ``wanted`` is true; None while nothing arrives."""
+    def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
+        """Yield some columns, as text those that are `Column.as_text`; None while nothing arrives."""
         raise NotImplementedError
 
 
@@ -410,7 +410,7 @@ class Vectors(Reader):
         check_distinct(found, self.where, self.label)
         return found
 
-    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+    def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
         assert self.n_rows is not None
         for start in range(0, self.n_rows, _ROWS):
             rows = slice(start, min(start + _ROWS, self.n_rows))

@@ -1,8 +1,6 @@
 """From batches to examples: numbers as they are, booleans as 0 and 1, categories as one feature each."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +9,7 @@ from scipy.sparse import csr_array
 
 from budgetrun.base.errors import clipped, listed
 from budgetrun.config.schema import Label
-from budgetrun.data.content import is_text, number_fault, shown
+from budgetrun.data.content import number_fault, shown
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
 from budgetrun.data.tables.written import TOLD, number
@@ -70,14 +68,13 @@ class Encoder:
         vectors: int | None = None,
         sparse: bool = False,
         means: Means | None = None,
-        key: int | None = None,
+        key: Column | None = None,
     ) -> None:
-        self.key = key
         self.means, self.lost = means, dict.fromkeys((column.position for column in columns), 0)
         self.label = next((column for column in columns if column.kind == "label"), None)
-        self._forms = forms_of(columns)
-        self.vectors, self.sparse = vectors, sparse
+        self.key, self.vectors, self.sparse = key, vectors, sparse
         self.inputs = [column for column in columns if column.features]
+        self.wanted = [*self.inputs, *filter(None, (self.label, key))]  # the columns in use
         self.unknown = {column.name: 0 for column in self.inputs if column.kind == "category"}
         if vectors is not None:
             self.features = [str(k) for k in range(1, vectors + 1)]
@@ -93,18 +90,15 @@ class Encoder:
         self.positions = np.repeat([column.position for column in self.inputs], sizes)
         self.sparse = is_sparse(len(self.features), len(self.inputs))
 
-    @property
-    def wanted(self) -> dict[int, bool]:
-        """The positions of the columns in use, and whether their values are read as text."""
-        used = [*self.inputs, *([self.label] if self.label else [])]
-        return {column.position: column.as_text for column in used} | ({} if self.key is None else {self.key: True})
-
     def pieces(self, batch: Batch, n_rows: int, classes: Sequence[Label] | None) -> Iterator[Piece]:
         """Yield the examples of a batch, at most ``n_rows`` at a time; labels must be in ``classes``, if given."""
-        values, of_batch = ({}, []) if self.vectors else values_of(batch, self.wanted, self._forms)
-        of_batch += batch.faults
-        texts = None if self.key is None else values[self.key]
-        names = [*texts.values, ""] if isinstance(texts, Texts) else []
+        values: dict[int, Any] = batch.columns
+        of_batch = batch.faults
+        if not self.vectors:
+            values, of_text = values_of(batch, self.wanted)
+            of_batch = of_text + of_batch
+        texts: Texts | None = None if self.key is None else values[self.key.position]
+        names = [*texts.values, ""] if texts else []
         for start in range(0, max(batch.n_rows, 1), n_rows):
             rows = slice(start, min(start + n_rows, batch.n_rows))
             at_end = rows.stop == batch.n_rows
@@ -113,7 +107,7 @@ class Encoder:
                 for fault in of_batch
                 if start <= fault.row < rows.stop or (at_end and fault.row >= batch.n_rows)
             ]
-            X = batch.columns[1][rows] if self.vectors else self._features(values, rows, faults)
+            X = values[1][rows] if self.vectors else self._features(values, rows, faults)
             if self.vectors and not self.sparse and not isinstance(X, np.ndarray):
                 X = X.toarray()
             for fault in number_faults(X, self.positions):
@@ -123,7 +117,7 @@ class Encoder:
                 faults.append(fault)
             y: NDArray[Any] = np.empty(0)
             if self.label is not None:
-                found = batch.columns[0] if self.vectors else values[self.label.position]
+                found = values[self.label.position]
                 y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows].copy()
                 faults += label_faults(y, self.label.position, classes)
 
@@ -131,7 +125,7 @@ class Encoder:
                 return batch.place(start + row, position)
 
             state = [self.means.totals.tolist(), self.means.counts.tolist()] if self.means else []
-            keys = [names[code] for code in texts.codes[rows].tolist()] if isinstance(texts, Texts) else []
+            keys = [names[code] for code in texts.codes[rows].tolist()] if texts else []
             yield Piece(X, y, faults, place, rows.stop - start, state, keys)
 
     def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
@@ -244,58 +238,48 @@ def _rows_at(X: Matrix, places: NDArray[np.intp]) -> NDArray[np.intp]:
     return places // X.shape[1] if isinstance(X, np.ndarray) else np.searchsorted(X.indptr, places, side="right") - 1
 
 
-def forms_of(columns: Sequence[Column]) -> dict[int, str]:
-    """Return the forms of columns whose text stands for numbers, by position."""
-    return {column.position: column.form for column in columns if column.form}
-
-
-def values_of(
-    batch: Batch, wanted: Mapping[int, bool], forms: Mapping[int, str]
-) -> tuple[dict[int, Values], list[Fault]]:
-    """Return the columns of a batch as numbers, or texts if these are wanted and have no form; and faults."""
+def values_of(batch: Batch, wanted: Sequence[Column]) -> tuple[dict[int, Values], list[Fault]]:
+    """Return columns of a batch as texts, or as the numbers that they hold or stand for; and the faults of text."""
     values: dict[int, Values] = {}
     faults: list[Fault] = []
-    for position, as_text in wanted.items():
-        array, form = batch.columns[position], forms.get(position)
-        if as_text and not (form and is_temporal(array)):
-            texts = values[position] = texts_of(array)
-            # Arrays of text drop them from the end of a label.
-            if nul := [code for code, text in enumerate(texts.values) if "\0" in text]:
-                rows = np.flatnonzero(np.isin(texts.codes, nul)).tolist()
-                told = f"{shown(texts.values[texts.codes[rows[0]]])} has a NUL character; remove it"
-                faults.append(Fault("NUL", rows[0], position, len(rows), told))
-            if form:
-                each = np.array([*(number(text, form) for text in texts.values), 0.0])
-                odd = np.flatnonzero(np.isnan(each)[texts.codes]).tolist()
-                values[position] = np.where(texts.codes < 0, np.nan, each[texts.codes])
-                if odd:
-                    told = f"{shown(texts.values[texts.codes[odd[0]]])} is not like the first rows: {TOLD[form]}"
-                    faults.append(Fault("text", odd[0], position, len(odd), told))
+    for column in wanted:
+        array, position, form = batch.columns[column.position], column.position, column.form
+        if (form and is_temporal(array)) or not (column.as_text or "string" in str(array.type)):
+            values[position] = numbers_of(array)
             continue
-        values[position], wrong = numbers_of(batch.columns[position])
-        if wrong and batch.cell is not None:
-            told = f"{shown(batch.cell(wrong[0], position))} is not a number"
-            faults.append(Fault("text", wrong[0], position, len(wrong), told))
+        texts = texts_of(array)
+        # Arrays of text drop them from the end of a label.
+        if column.as_text and (nul := [code for code, text in enumerate(texts.values) if "\0" in text]):
+            rows = np.flatnonzero(np.isin(texts.codes, nul)).tolist()
+            told = f"{shown(texts.values[texts.codes[rows[0]]])} has a NUL character; remove it"
+            faults.append(Fault("NUL", rows[0], position, len(rows), told))
+        if column.as_text and not form:
+            values[position] = texts
+            continue
+        found = [number(text, form) for text in texts.values]
+        values[position] = np.array([*(0.0 if one is None else one for one in found), np.nan])[texts.codes]
+        if other := [code for code, one in enumerate(found) if one is None]:
+            rows = np.flatnonzero(np.isin(texts.codes, other)).tolist()
+            assert batch.cell is not None
+            told = f"{shown(batch.cell(rows[0], position))} is not "
+            told += f"like the first rows: {TOLD[form]}" if form else "a number"
+            faults.append(Fault("text", rows[0], position, len(rows), told))
     return values, faults
 
 
-def numbers_of(array: Any) -> tuple[NDArray[np.float64], list[int]]:
-    """Return an Arrow array as numbers, NaN where missing, infinite beyond float64; and the rows of other text."""
+def numbers_of(array: Any) -> NDArray[np.float64]:
+    """Return an Arrow array of numbers, dates or times as numbers, NaN where missing, infinite beyond float64."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if is_temporal(array):
-        return _days(array), []
-    if "string" not in str(array.type):
-        if pa.types.is_null(array.type):
-            return np.full(len(array), np.nan), []
-        numbers = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return numbers.astype(np.float64, copy=False), []
-    values = [_number("" if text is None else text.strip(" \t")) for text in array.to_pylist()]
-    faults = [row for row, value in enumerate(values) if value is None]
-    return np.array([0.0 if value is None else value for value in values], dtype=np.float64), faults
+        return _days(array)
+    if pa.types.is_null(array.type):
+        return np.full(len(array), np.nan)
+    numbers: NDArray[Any] = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return numbers.astype(np.float64, copy=False)
 
 
 def is_temporal(array: Any) -> bool:
@@ -319,14 +303,6 @@ def _days(array: Any) -> NDArray[np.float64]:
     # As of text: whole days, and then the time of the day.
     days, rest = np.divmod(counts.astype(np.int64), 86400 * per_second)
     return np.where(lost, np.nan, days + rest / per_second / 86400)
-
-
-@lru_cache(maxsize=1000)
-def _number(text: str) -> float | None:
-    """Return a number, NaN if it is missing; None for other text."""
-    if text in MISSING:
-        return math.nan
-    return None if is_text(text) else float(text)
 
 
 def texts_of(array: Any) -> Texts:

@@ -1,12 +1,12 @@
 """JSON lines: one object per line, with a number, text, true, false or null for each key."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from budgetrun.base.errors import InputError, clipped
 from budgetrun.data.content import HEAD_ROWS, Lines, Origin, head_lines, line_blocks, shown
-from budgetrun.data.tables.columns import MISSING, Batch, Reader, Sample, check_width, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Column, Reader, Sample, check_width, length_faults
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
@@ -30,12 +30,12 @@ class JsonLines(Reader):
         self.samples = [_sample(name, values) for name, values in found.items()]
         self._position = {sample.name: at for at, sample in enumerate(self.samples, start=1)}
 
-    def batches(self, wanted: Mapping[int, bool]) -> Iterator[Batch | None]:
+    def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
         for lines in line_blocks(self.origin, n_columns=len(self.samples)):
             if lines is None or lines.text.strip():
                 yield None if lines is None else self._batch(lines, wanted)
 
-    def _batch(self, lines: Lines, wanted: Mapping[int, bool]) -> Batch:
+    def _batch(self, lines: Lines, wanted: Sequence[Column]) -> Batch:
         import pyarrow as pa
         from pyarrow import json as of_arrow
 
@@ -55,7 +55,7 @@ class JsonLines(Reader):
 
         types = {None: pa.string(), "number": pa.float64(), "boolean": pa.bool_()}
         schema = pa.schema([(s.name, types[s.kind]) for s in self.samples if s.kind in types])
-        names = {position: self.samples[position - 1].name for position in wanted}
+        names = {column.position: self.samples[column.position - 1].name for column in wanted}
         try:
             table = of_arrow.read_json(
                 pa.BufferReader(lines.text),

@@ -23,7 +23,7 @@ from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables import columns
 from budgetrun.data.tables.columns import Column, Fault, Reader, Vectors
-from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, forms_of, values_of, without_missing
+from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
 from budgetrun.data.tables.written import TOLD
 from budgetrun.kernels.kinds import Matrix
 
@@ -99,7 +99,7 @@ class Table:
             found = columns.columns_of(source.samples, source.named)
             self.columns = columns.fitted_columns(encoding["columns"], found, self.where, label)
             self.label_found = "the columns are those of the table that was learned"
-        self._key = None if key is None else self._find_key(key)
+        self._key = None if key is None else self._key_column(key)
         self.n_rows = source.n_rows
 
     def _find_columns(self, label: str | int | None) -> None:
@@ -124,7 +124,8 @@ class Table:
         # The values, perhaps many, are not needed any more.
         self._reader.samples = [replace(sample, values=()) for sample in samples]
 
-    def _find_key(self, name: str) -> int:
+    def _key_column(self, name: str) -> Column:
+        """Return the column of the keys, whose texts are read as they are."""
         if isinstance(self._reader, Vectors):
             raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
         ordered = sorted(self.columns, key=lambda one: one.position)
@@ -133,9 +134,9 @@ class Table:
             raise InputError(self._refusal(column))
         if column.kind == "label":
             raise InputError(f"{self.where}: {column} is the label; name another column")
-        left_out = replace(column, kind="index", why="left out: as asked", categories=())
-        self.columns = [left_out if one.position == column.position else one for one in self.columns]
-        return column.position
+        key = replace(column, kind="index", why="left out: as asked", categories=(), form="")
+        self.columns = [key if one.position == column.position else one for one in self.columns]
+        return key
 
     @cached_property
     def _encoder(self) -> Encoder:
@@ -161,11 +162,10 @@ class Table:
         fills = self.missing == "fill" and not self._encoded
         numbers = [c for c in self.columns if fills and c.kind in columns.NUMBERS]
         lost = {column.position: 0 for column in [*searched, *numbers] if fills and column.kind != "label"}
-        wanted, forms = {column.position: column.as_text for column in [*searched, *numbers]}, forms_of(self.columns)
         n_rows = 0
-        for batch in filter(None, self._reader.batches(wanted)):
+        for batch in filter(None, self._reader.batches([*searched, *numbers])):
             n_rows += batch.n_rows
-            values, _ = values_of(batch, wanted, forms)
+            values, _ = values_of(batch, [*searched, *numbers])
             for position in lost:
                 of_column = values[position]
                 gone = of_column.codes == -1 if isinstance(of_column, Texts) else np.isnan(of_column)
@@ -241,14 +241,9 @@ class Table:
 
     def _chunks(self, n_rows: int) -> Generator[Chunk]:
         self.skipped = self.zeroed = first_row = 0
-
-        def read() -> Generator[list[Piece] | None]:
-            for pieces in self._pieces(n_rows, closed=bool(self._given) or not (self.again or self.numbers)):
-                for piece in pieces or ():
-                    self._raise_first(piece)
-                yield pieces
-
-        for pieces in ahead(read()):
+        for pieces in ahead(self._pieces(n_rows, closed=bool(self._given) or not (self.again or self.numbers))):
+            for piece in pieces:
+                self._raise_first(piece)
             for X, y, faults, _, n, self._means, keys in pieces:
                 if faults:
                     X, kept = without_missing(X, y, self.missing)
@@ -265,7 +260,7 @@ class Table:
         if first_row == self.skipped:
             raise InputError(f"{self.where}: all {first_row:,} rows have a missing value; none is left")
 
-    def _pieces(self, n_rows: int, closed: bool) -> Iterator[list[Piece] | None]:
+    def _pieces(self, n_rows: int, closed: bool) -> Generator[list[Piece] | None]:
         """Yield all examples; with ``closed``, a label that is not one of the classes is a fault."""
         encoder, digest = self._encoder, None if self._reader.hashed else Digest()
         classes = (self.classes or None) if closed else None

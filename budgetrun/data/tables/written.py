@@ -1,10 +1,11 @@
 """Numbers, dates and times as people write them: the form of a column, by its first values, and their values."""
 
-import math
 import re
 from collections.abc import Iterable
 from datetime import date, time
 from functools import lru_cache
+
+from budgetrun.data.content import is_text
 
 # Decimal commas, with or without points between thousands; and commas between thousands. By form.
 MARKS = {
@@ -34,31 +35,36 @@ def form_of(values: Iterable[str]) -> str:
         return next((form for form in ("1,234.5", "1.234,5") if all(map(MARKS[form].fullmatch, distinct))), "")
     # American dates have slashes.
     orders = ("ymd", "mdy", "dmy", "time") if any("/" in value for value in distinct) else ORDERS
-    return next((form for form in orders if all(not math.isnan(number(value, form)) for value in distinct)), "")
+    return next((form for form in orders if all(number(value, form) is not None for value in distinct)), "")
 
 
 @lru_cache(maxsize=10_000)
-def number(text: str, form: str) -> float:
-    """Return the number of a text, NaN in another form: of a date or time, days since 1970-01-01 or midnight in UTC."""
+def number(text: str, form: str) -> float | None:
+    """Return the number of a text in a form, empty for plain numbers; None in another form.
+
+    Of a date or time, it is the days since 1970-01-01 or midnight in UTC.
+    """
+    if not form:
+        return None if is_text(text) else float(text)
     if form in MARKS:
-        found = MARKS[form].fullmatch(text)
         plain = text.replace(".", "").replace(",", ".") if form == "1.234,5" else text.replace(",", "")
-        return float(plain) if found else math.nan
+        return float(plain) if MARKS[form].fullmatch(text) else None
     try:
         if form == DAYS:
-            return next((one for one in (number(text, "ymd"), number(text, "time")) if not math.isnan(one)), math.nan)
+            day = number(text, "ymd")
+            return number(text, "time") if day is None else day
         if form == "time":
-            return _days(text) if _TIME.fullmatch(text) else math.nan
+            return _days(text) if _TIME.fullmatch(text) else None
         found = _DATE.fullmatch(text)
         if found is None:
-            return math.nan
+            return None
         parts = dict(zip(form, (found[1], found[3], found[4]), strict=True))
         if len(parts["y"]) != 4:
-            return math.nan
+            return None
         day = date(int(parts["y"]), int(parts["m"]), int(parts["d"])).toordinal() - _EPOCH
         return day + (_days(found[5]) if found[5] else 0.0)
     except (ValueError, OverflowError):
-        return math.nan
+        return None
 
 
 def _days(text: str) -> float:

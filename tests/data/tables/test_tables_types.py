@@ -19,6 +19,7 @@ import scipy.sparse
 from faults import message
 from pyarrow import feather, ipc, parquet
 
+from budgetrun.data import content
 from budgetrun.data.dataset import load_own
 from budgetrun.data.formats import csv
 from budgetrun.data.tables import open_table
@@ -455,3 +456,26 @@ def test_vectors_of_another_form_than_was_learned(learned, told):
         message(open_table, (np.zeros((2, 3)), [0, 1]), encoding=encoding)
         == f"the data: 3 features; {told} were learned"
     )
+
+
+@pytest.mark.parametrize("kind", ["dates.csv", "money.csv", "dates.parquet"])
+def test_keys_are_texts_also_where_these_stand_for_numbers(tmp_path, kind):
+    keys = ["1,000.5", "2,000.5"] if "money" in kind else ["2024-01-02", "2024-01-03"]
+    frame = pd.DataFrame({"key": 10 * keys, "x": range(5, 25), "label": 10 * [0, 1]})
+    if kind.endswith(".parquet"):
+        frame["key"] = list(map(date.fromisoformat, frame["key"]))
+        frame.to_parquet(tmp_path / kind)
+    else:
+        frame.to_csv(tmp_path / kind, index=False)
+    table = open_table(tmp_path / kind, key="key", label="label")
+    assert [chunk.keys for chunk in table.chunks()] == [10 * keys]
+    assert [note for note in table.notes() if "read as" in note] == []
+
+
+def test_a_value_of_another_form_is_one_problem(tmp_path, monkeypatch):
+    monkeypatch.setattr(content, "HEAD_ROWS", 4)
+    (tmp_path / "a.csv").write_text("day,label\n" + "2024-01-02,0\n2024-01-03,1\n" * 4 + "soon,1\n")
+    assert open_table(tmp_path / "a.csv", label="label").scan().problems == [
+        f"{tmp_path}/a.csv: 1 of 9 rows have text in column 1 (day), which holds numbers; the first: "
+        f"{tmp_path}/a.csv:10:1: 'soon' is not like the first rows: days since 1970-01-01, from year, month and day"
+    ]
