@@ -24,6 +24,11 @@ CANNOT_WRITE = frozenset(
 )
 
 
+def own_files(name: str) -> dict[str, Path]:
+    """Return the YAML files in one of budgetrun's own folders, sorted, by their names without the suffix."""
+    return {path.stem: path for path in sorted(own_folder(name).glob("*.yaml"))}
+
+
 def own_folder(name: str) -> Path:
     """Return the folder ``configs`` or ``datasets`` that belongs to this copy of budgetrun.
 

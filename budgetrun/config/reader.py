@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import PARQUET, is_url, own_folder
+from budgetrun.base.files import PARQUET, is_url, own_files
 from budgetrun.base.problem import BINARY, Problem, problem_of
 from budgetrun.base.registry import parameters
 from budgetrun.config import problems
@@ -50,7 +50,7 @@ def _is_mapping(path: Path) -> bool:
 def list_configs() -> list[tuple[str, str]]:
     """Return the name and the source, or the description, of every config that comes with budgetrun."""
     listed = []
-    for name, path in _own_configs().items():
+    for name, path in own_files("configs").items():
         data = parse(read_text(path)).data
         about = data if isinstance(data, dict) else {}
         listed.append((name, str(about.get("source") or about.get("description") or "")))
@@ -82,17 +82,13 @@ def read(text: str, path: Path, told: Callable[[Mistake], str] | None = None) ->
     return Config(**values, file=str(path), text=text)
 
 
-def _own_configs() -> dict[str, Path]:
-    return {path.stem: path for path in sorted(own_folder("configs").glob("*.yaml"))}
-
-
 def find(typed: str) -> Path:
     """Return the file of a config, given as typed: a file, or the name of one that comes with budgetrun."""
     path = Path(typed)
     # Unlike the methods of Path, these functions raise nothing if a name is too long or a folder is closed.
     if os.path.isfile(path):
         return path
-    known = _own_configs()
+    known = own_files("configs")
     if packaged := known.get(typed):
         return Path(os.path.relpath(packaged)) if packaged.is_relative_to(Path.cwd()) else packaged
     if os.path.isdir(path):
@@ -312,7 +308,7 @@ def _refuse(checker: Checker, values: Values, path: KeyPath, generated: bool) ->
 
 def _is_generated(checker: Checker, name: str, path: KeyPath) -> bool:
     """Return True if a card generates new points in every repetition; a card that does not exist is a problem."""
-    cards = {file.stem: file for file in own_folder("datasets").glob("*.yaml")}
+    cards = own_files("datasets")
     if name in cards:
         return bool(_format(cards[name]) == "generated")
     text = f"{problems.unknown(name, cards)}  (budgetrun data list; a file of your own needs path)"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from budgetrun.base.errors import InputError
-from budgetrun.base.files import own_folder
+from budgetrun.base.files import own_files
 from budgetrun.config import yaml
 from budgetrun.config.schema import Label
 from budgetrun.data.formats import LabelColumn, all_formats, revision
@@ -121,12 +121,12 @@ class Card(BaseModel):
 
 def list_cards() -> list[Card]:
     """Return all cards, sorted by name."""
-    return [_read_card(path) for path in sorted(_folder().glob("*.yaml"))]
+    return [_read_card(path) for path in own_files("datasets").values()]
 
 
 def card(name: str) -> Card:
     """Return the card of a dataset; an InputError names the nearest ones if there is none, or the fault of its file."""
-    paths = {path.stem: path for path in sorted(_folder().glob("*.yaml"))}
+    paths = own_files("datasets")
     if name not in paths:
         near = difflib.get_close_matches(name, paths, n=3)
         guess = f"did you mean {' or '.join(repr(n) for n in near)}?" if near else f"known: {' '.join(paths)}"
@@ -138,10 +138,6 @@ def combined_sha256(hashes: Iterable[str]) -> str:
     """Return one hash for several files: the hash of their hashes in order; for a single file, its own."""
     first, *others = hashes
     return hashlib.sha256("\n".join([first, *others]).encode()).hexdigest() if others else first
-
-
-def _folder() -> Path:
-    return own_folder("datasets")
 
 
 @lru_cache(maxsize=64)

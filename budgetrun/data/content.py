@@ -447,7 +447,7 @@ def number_fault(token: str) -> str | None:
 
 def is_text(token: str) -> bool:
     """Return True if a token is not a number, not even an infinite one."""
-    return (number_fault(token) or "").endswith("is not a number")
+    return not (_NUMBER.fullmatch(token) or _NOT_FINITE.fullmatch(token))
 
 
 def shown(token: str) -> str:

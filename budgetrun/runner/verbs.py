@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from budgetrun.base.errors import AlteredError, InputError, printable
-from budgetrun.base.files import own_folder
+from budgetrun.base.files import own_files
 
 
 def say(text: object, err: bool = False) -> None:
@@ -114,10 +114,6 @@ def _completing(names: Callable[[click.Context], list[str]], *others: str) -> Co
     return complete
 
 
-def _stems(folder: str) -> list[str]:
-    return sorted(path.stem for path in own_folder(folder).glob("*.yaml"))
-
-
 def _named(what: str) -> list[str]:
     """Return the names that the classes of algorithms, or of kernels, give themselves."""
     files = [_PACKAGE / "kernels" / "kernel.py", _PACKAGE / "kernels" / "multitask.py"]
@@ -134,10 +130,10 @@ def _listed(context: click.Context) -> list[str]:
 
 
 def _selectors(context: click.Context) -> list[str]:
-    known = {"algorithm": _named("algorithms"), "dataset": _stems("datasets")}
+    known = {"algorithm": _named("algorithms"), "dataset": list(own_files("datasets"))}
     return [f"{key}={name}" for key, names in known.items() for name in names]
 
 
-complete_configs = _completing(lambda _: _stems("configs"), "file")
-complete_datasets = _completing(lambda _: _stems("datasets"))
+complete_configs = _completing(lambda _: list(own_files("configs")), "file")
+complete_datasets = _completing(lambda _: list(own_files("datasets")))
 complete_listed, complete_only = _completing(_listed), _completing(_selectors)

@@ -28,7 +28,7 @@ def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     )
     (tmp_path / "configs" / "torn.yaml").write_text("name: [")
     monkeypatch.chdir(work)
-    monkeypatch.setattr("budgetrun.config.reader.own_folder", tmp_path.joinpath)
+    monkeypatch.setattr("budgetrun.base.files.own_folder", tmp_path.joinpath)
     known = {"perceptron": {None: Perceptron}, "fading": {"fast": Fast, "slow": Slow}, "drawing": {None: Drawing}}
     several = {"perceptron": {None: ManyClasses}, "ranking": {None: Ranking}}
     monkeypatch.setattr(

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from made_files import idx
 
-from budgetrun.data import cards, files
+from budgetrun.data import files
 
 
 class Made:
@@ -59,7 +59,7 @@ def empty_cache(tmp_path, monkeypatch):
 @pytest.fixture
 def made(tmp_path, monkeypatch, empty_cache):
     made = Made(tmp_path)
-    monkeypatch.setattr(cards, "_folder", lambda: made.cards)
+    monkeypatch.setattr("budgetrun.base.files.own_folder", lambda name: made.cards)
     monkeypatch.setattr(files, "RETRIES", 0)
     return made
 

@@ -144,17 +144,16 @@ class Delimited(Reader):
         import pyarrow as pa
 
         text = _single_blanks(lines.text) if self.separator == " " else lines.text
-        rows: list[_Row] = []
 
-        def row_of(row: int) -> _Row:
-            rows.extend(found for found in (() if rows else self._rows(text)) if len(found.fields) == self._width)
-            return rows[row]
+        @cache
+        def rows() -> list[_Row]:
+            return [row for row in self._rows(text) if len(row.fields) == self._width]
 
         def place(row: int, position: int) -> str:
-            return f"{self.where}:{lines.first + row_of(row).line}:{position}"
+            return f"{self.where}:{lines.first + rows()[row].line}:{position}"
 
         def cell(row: int, position: int) -> str:
-            return row_of(row).fields[position - 1].strip(" \t")
+            return rows()[row].fields[position - 1].strip(" \t")
 
         faults: list[Fault] = []
         try:

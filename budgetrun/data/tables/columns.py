@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -68,7 +69,7 @@ class Column:
             own = [f"{self.name}={category}" for category in self.categories]
         return own + [f"{self.name} is missing"] * (self.gaps and bool(own))
 
-    @property
+    @cached_property
     def as_text(self) -> bool:
         return bool(self.form) or not (self.kind in ("number", "constant") or (self.kind == "label" and self.numeric))
 

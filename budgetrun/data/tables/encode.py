@@ -1,6 +1,6 @@
 """From batches to examples: numbers as they are, booleans as 0 and 1, categories as one feature each."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -43,12 +43,13 @@ Values = NDArray[np.float64] | Texts
 
 
 class Piece(NamedTuple):
-    """Examples as read, NaN where a value is missing, with their faults and the places of these."""
+    """Examples as read from a batch, NaN where a value is missing, with their faults."""
 
     X: Matrix
     y: NDArray[Any]
-    faults: list[Fault]
-    place: Callable[[int, int], str]
+    faults: list[Fault]  # with rows of the piece
+    batch: Batch
+    start: int  # the row of the batch that is the first one here
     n_rows: int
     means: list[list[float]]  # `Means.state` after these rows
     keys: list[str]  # the texts of the key column, empty where they are missing; none without such a column
@@ -120,13 +121,9 @@ class Encoder:
                 found = values[self.label.position]
                 y = np.array([*found.values, ""])[found.codes[rows]] if isinstance(found, Texts) else found[rows].copy()
                 faults += label_faults(y, self.label.position, classes)
-
-            def place(row: int, position: int, start: int = start) -> str:
-                return batch.place(start + row, position)
-
             state = [self.means.totals.tolist(), self.means.counts.tolist()] if self.means else []
             keys = [names[code] for code in texts.codes[rows].tolist()] if texts else []
-            yield Piece(X, y, faults, place, rows.stop - start, state, keys)
+            yield Piece(X, y, faults, batch, start, rows.stop - start, state, keys)
 
     def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
         n, width = rows.stop - rows.start, len(self.inputs) + len(self._gaps)

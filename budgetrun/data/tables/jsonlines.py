@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from budgetrun.base.errors import InputError, clipped
@@ -39,19 +40,16 @@ class JsonLines(Reader):
         import pyarrow as pa
         from pyarrow import json as of_arrow
 
-        rows: list[tuple[int, dict[str, Any]]] = []
-
-        def row_of(row: int) -> tuple[int, dict[str, Any]]:
-            if not rows:
-                rows.extend((at, record) for at, record in self._records(lines) if isinstance(record, dict))
-            return rows[row]
+        @cache
+        def rows() -> list[tuple[int, dict[str, Any]]]:
+            return [(at, record) for at, record in self._records(lines) if isinstance(record, dict)]
 
         def cell(row: int, position: int) -> str:
-            value = row_of(row)[1].get(self.samples[position - 1].name)
+            value = rows()[row][1].get(self.samples[position - 1].name)
             return value if isinstance(value, str) else json.dumps(value)
 
         def place(row: int, position: int) -> str:
-            return f"{self.where}:{row_of(row)[0]}"
+            return f"{self.where}:{rows()[row][0]}"
 
         types = {None: pa.string(), "number": pa.float64(), "boolean": pa.bool_()}
         schema = pa.schema([(s.name, types[s.kind]) for s in self.samples if s.kind in types])

@@ -244,7 +244,7 @@ class Table:
         for pieces in ahead(self._pieces(n_rows, closed=bool(self._given) or not (self.again or self.numbers))):
             for piece in pieces:
                 self._raise_first(piece)
-            for X, y, faults, _, n, self._means, keys in pieces:
+            for X, y, faults, _, _, n, self._means, keys in pieces:
                 if faults:
                     X, kept = without_missing(X, y, self.missing)
                     y, keys = y[kept] if len(y) else y, list(compress(keys, kept))
@@ -415,7 +415,9 @@ def _begun(chunks: Iterator[Chunk], at_first: int, where: str) -> Iterator[Chunk
 
 
 def _located(fault: Fault, piece: Piece) -> str:
-    return fault.told if fault.kind == "length" else f"{piece.place(fault.row, fault.position)}: {fault.told}"
+    if fault.kind == "length":
+        return fault.told
+    return f"{piece.batch.place(piece.start + fault.row, fault.position)}: {fault.told}"
 
 
 class Digest:
