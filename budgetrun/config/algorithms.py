@@ -220,7 +220,7 @@ class AlgorithmReader:
 def kind_of_all(checker: Checker, entries: list[Any]) -> kinds.RunKind | None:
     """Return the kind of the first known algorithm, None for learners; the first one that differs is a problem."""
     names = {i: entry.get("name") for i, entry in enumerate(entries) if isinstance(entry, dict)}
-    found = {i: kinds.kind_of(name) for i, name in names.items() if kinds.kind_of(name) or tasks_of(str(name))}
+    found = {i: kind for i, name in names.items() if (kind := kinds.kind_of(name)) or tasks_of(str(name))}
     first = min(found, default=0)
     for i, kind in found.items():
         if kind != found[first]:

@@ -204,6 +204,7 @@ class Origin:
 
     name: str  # in messages
     again = True  # they can be read more than once
+    has_bytes = True
     sha256: str | None = None  # of all decompressed bytes, once they were read to the end
 
     def head(self, n_bytes: int) -> bytes:
@@ -227,6 +228,15 @@ class Origin:
 
     def _read(self) -> Iterator[bytes]:
         raise NotImplementedError
+
+
+class Memory(Origin):
+    """Data in memory that are not bytes, such as a data frame."""
+
+    has_bytes = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class Held(Origin):

@@ -53,11 +53,11 @@ def sniff(head: bytes) -> bool:
 class Libsvm(Vectors):
     """LIBSVM text; the number of features and the first index are those of the whole file, or a pipe's first lines."""
 
+    format, label = f"libsvm {REVISION}", LABEL
     label_found = "the label is the first number of each line"
 
     def __init__(self, origin: Origin) -> None:
         Reader.__init__(self, origin)
-        self.format, self.label = f"libsvm {REVISION}", LABEL
         self._seen: set[float] = set()
 
     def fit(self, encoding: dict[str, Any] | None, numbers: bool) -> None:

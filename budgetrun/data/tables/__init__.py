@@ -1,5 +1,6 @@
 """Users' own data: any common format, data frames and arrays, as blocks of examples in bounded memory."""
 
+import hashlib
 import os
 import re
 import sys
@@ -13,7 +14,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.base.files import PARQUET, is_file, is_url
 from budgetrun.config.schema import Label
 from budgetrun.data import formats
-from budgetrun.data.content import File, Origin, Parts, Pipe, Stamp, bare_name, hashed, read_content, reason, shown_path
+from budgetrun.data.content import File, Memory, Origin, Parts, Pipe, Stamp, bare_name, read_content, reason, shown_path
 from budgetrun.data.formats import Content, Layout
 from budgetrun.data.tables.arrow import Frame, Ipc, Parquet
 from budgetrun.data.tables.columns import Reader, Vectors, labels_of
@@ -114,9 +115,10 @@ def _file(source: Any, name: str | None) -> Reader:
     if reader := reader_of(kind):
         return reader(origin)
     assert isinstance(origin, File)
-    examples = formats.all_formats()[kind].read([Content(read_content(origin.path), origin.name)], Layout())
-    sha256 = hashed(Stamp.of(origin.path))[0]
-    return Vectors(floats(examples.X), examples.y, origin.name, formats.revision(kind), sha256)
+    content = read_content(origin.path)
+    examples = formats.all_formats()[kind].read([Content(content, origin.name)], Layout())
+    origin.sha256 = hashlib.sha256(content).hexdigest()
+    return Vectors(floats(examples.X), examples.y, origin, formats.revision(kind))
 
 
 def _fetched(url: str) -> Path:
@@ -175,7 +177,7 @@ def _excel(origin: Any) -> Frame:
     frame.columns = frame.columns.map(str)
     if not len(frame):
         raise InputError(f"{origin.name}: no rows in the first sheet")
-    return Frame(frame, origin.name, origin=origin)
+    return Frame(frame, origin)
 
 
 def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Reader, Any]:
@@ -190,13 +192,14 @@ def _memory(source: Any, label: Any, where: str, as_vectors: bool) -> tuple[Read
             found = f"an array of shape {X.shape} and type {X.dtype}"
             raise InputError(f"{where}: {found}; rows of numbers or text are needed")
         if are_numbers and (is_sparse or y is not None or as_vectors):
-            return Vectors(X.tocsr() if is_sparse else X, y, where), label
+            return Vectors(X.tocsr() if is_sparse else X, y, Memory(where)), label
     elif not any(hasattr(type(X), name) for name in ("columns", "__dataframe__", "__narwhals_dataframe__")):
         raise InputError(
             f"{where}: {type(X).__name__} is not a table; pass a path, a data frame, an array, a sparse matrix, or a "
             "pair of examples and labels"
         )
-    return (Frame(X, where), label) if y is None else (Frame(X, where, labels_of(y, where)), "last")
+    origin = Memory(where)
+    return (Frame(X, origin), label) if y is None else (Frame(X, origin, labels_of(y, where)), "last")
 
 
 def _npy(origin: Origin) -> Frame:
@@ -212,7 +215,7 @@ def _npy(origin: Origin) -> Frame:
             f"{origin.name}: an array of shape {array.shape} and type {array.dtype}; rows of numbers are needed, of "
             "which one is the label (or an .npz archive with X and y)"
         )
-    return Frame(array, origin.name, origin=origin)
+    return Frame(array, origin)
 
 
 READERS: dict[str, Callable[[Any], Reader]] = {

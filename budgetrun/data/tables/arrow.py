@@ -21,8 +21,8 @@ DAMAGED = "damaged, or not what its name says"
 class Typed(Reader):
     """Arrow columns, whose types say what they hold; subclasses open them."""
 
-    def __init__(self, origin: Origin | None, where: str = "") -> None:
-        super().__init__(origin, where)
+    def __init__(self, origin: Origin) -> None:
+        super().__init__(origin)
         with self._explained():
             names, head = self._head()
         if not (head and len(head[0])):
@@ -42,9 +42,8 @@ class Typed(Reader):
         positions = [column.position for column in wanted]
         found = self._columns(positions)
         while True:
-            if self.origin is not None:
-                # What is mapped into memory and cut would end the process.
-                self.origin.unchanged()
+            # What is mapped into memory and cut would end the process.
+            self.origin.unchanged()
             with self._explained():
                 columns = next(found, None)
             if columns is None:
@@ -60,7 +59,7 @@ class Typed(Reader):
             yield Batch(arrays, len(columns[0]), place, cell)
             first += len(columns[0])
         # A file that was not read from its beginning to its end still needs its checksum.
-        if self.origin is not None and self.origin.sha256 is None:
+        if self.origin.has_bytes and self.origin.sha256 is None:
             deque(self.origin.pieces(), maxlen=0)
 
     @contextmanager
@@ -72,9 +71,8 @@ class Typed(Reader):
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, NotImplementedError) as error:
-            if self.origin is not None:
-                self.origin.unchanged()
-            what = "not columns of numbers, booleans and text" if self.origin is None else DAMAGED
+            self.origin.unchanged()
+            what = DAMAGED if self.origin.has_bytes else "not columns of numbers, booleans and text"
             raise InputError(f"{self.where}: {what} ({reason(error)})") from error
 
 
@@ -177,21 +175,20 @@ class Ipc(Typed):
 class Frame(Typed):
     """A data frame of any library that narwhals knows, or columns of a numpy array; ``y`` is one more column."""
 
-    def __init__(self, frame: Any, where: str, y: Any = None, origin: Origin | None = None) -> None:
+    def __init__(self, frame: Any, origin: Origin, y: Any = None) -> None:
         import narwhals as nw
 
-        self._y, self._frame = y, frame
-        self.hashed, self.named = origin is not None, not isinstance(frame, np.ndarray)
+        self._y, self._frame, self.named = y, frame, not isinstance(frame, np.ndarray)
         if self.named:
             try:
                 found = nw.from_native(frame)
             except nw.exceptions.DuplicateError as error:
-                told = reason(error)
-                raise InputError(f"{where}: two columns have the same name ({told}); rename one of them") from error
+                told = f"two columns have the same name ({reason(error)}); rename one of them"
+                raise InputError(f"{origin.name}: {told}") from error
             self._frame = found.collect() if isinstance(found, nw.LazyFrame) else found
         self.n_rows = len(self._frame)
-        check_lengths(self.n_rows, y, where)
-        super().__init__(origin, where)
+        check_lengths(self.n_rows, y, origin.name)
+        super().__init__(origin)
 
     def _rows(self, start: int, n_rows: int) -> Any:
         """Return some rows; those of a mapped file are read: if it is cut meanwhile, a mapped page ends the process."""

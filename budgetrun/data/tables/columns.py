@@ -343,22 +343,15 @@ def check_lengths(n_rows: int, y: Any, where: str) -> None:
 class Reader:
     """Rows in batches; subclasses read one format each."""
 
-    named = again = hashed = True  # columns have names; rows can be read again; the content has a checksum of its own
+    named = again = True  # columns have names; rows can be read again
     n_rows: int | None = None  # None if it is not known before the end
     # The format with its revision, raised whenever the same file gives other examples or labels; part of the run ids.
     format = "table 1"
     samples: Sequence[Sample] = ()  # the first values of all columns; none if rows are vectors
 
-    def __init__(self, origin: Origin | None, where: str = "", sha256: str | None = None) -> None:
+    def __init__(self, origin: Origin) -> None:
         self.origin: Any = origin
-        self.where, self.again = (where, True) if origin is None else (origin.name, origin.again)
-        self._sha256 = sha256
-
-    @property
-    def sha256(self) -> str | None:
-        """Checksum of the whole content, known once all of it was read."""
-        found: str | None = self._sha256 if self.origin is None else self.origin.sha256
-        return found
+        self.where, self.again = origin.name, origin.again
 
     @property
     def most_rows(self) -> int | None:
@@ -386,13 +379,12 @@ class Vectors(Reader):
     label_found: str  # how, as a sentence
     fitting: dict[str, Any]  # settings for reading another source in the same way, besides the number of features
 
-    def __init__(self, X: Any, y: Any, where: str, format: str = "", sha256: str | None = None) -> None:
-        super().__init__(None, where, sha256)
+    def __init__(self, X: Any, y: Any, origin: Origin, format: str = "") -> None:
+        super().__init__(origin)
+        where, self.format = origin.name, format
         self._X, self._y = X, None if y is None else labels_of(y, where)
-        self.format, self.hashed = format, sha256 is not None
         self.n_rows, self.n_features = X.shape
-        self.sparse = not isinstance(X, np.ndarray)
-        self.fitting: dict[str, Any] = {}
+        self.sparse, self.fitting = not isinstance(X, np.ndarray), {}
         check_lengths(self.n_rows, self._y, where)
         if 0 in X.shape:
             raise InputError(f"{where}: X has shape {X.shape}; at least one example and one feature are needed")

@@ -18,13 +18,12 @@ from scipy.sparse import vstack
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, counted
 from budgetrun.config.schema import Label
-from budgetrun.data.content import is_text
 from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables import columns
 from budgetrun.data.tables.columns import Column, Fault, Reader, Vectors
 from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
-from budgetrun.data.tables.written import TOLD
+from budgetrun.data.tables.written import TOLD, number
 from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
@@ -113,11 +112,10 @@ class Table:
         sample = samples[found.position - 1]
         found = self.columns[found.position - 1] = columns.as_label(found, sample, self.where)
         if not self.again and not self.numbers:
-            labels: set[Any] = {value for value in sample.values if value is not None}
+            seen = {value for value in sample.values if value is not None}
+            labels: set[Any] = {str(value).lower() if isinstance(value, bool) else str(value) for value in seen}
             if found.numeric:
-                labels = {float(v) for v in labels if not (isinstance(v, str) and is_text(v))}
-            else:
-                labels = {str(v).lower() if isinstance(v, bool) else str(v) for v in labels}
+                labels = {one for text in labels if (one := number(text, found.form)) is not None}
             columns.check_distinct(labels, self.where, found)
             self._labels_seen = columns.as_classes(labels)
         self._gaps_seen = {at for at, sample in enumerate(samples, start=1) if None in sample.values}
@@ -144,11 +142,10 @@ class Table:
         if isinstance(self._reader, Vectors):
             return Encoder(self.columns, self._reader.n_features, self._reader.sparse)
         fills = self.missing == "fill" and (self._learns or bool(self._means))
-        if not self._encoded and (self.again or fills):
-            if self.again and (fills or any(column.kind == "category" for column in self.columns)):
-                self._look_through()
-            elif fills:
-                self.columns = [replace(c, gaps=c.position in self._gaps_seen) for c in self.columns]
+        if not self._encoded and self.again and (fills or any(column.kind == "category" for column in self.columns)):
+            self._look_through()
+        elif not self._encoded and fills:
+            self.columns = [replace(c, gaps=c.position in self._gaps_seen) for c in self.columns]
         n_numbers = sum(column.kind in columns.NUMBERS for column in self.columns)
         means = Means(n_numbers, self._learns) if fills else None
         if means and self._means:
@@ -198,7 +195,8 @@ class Table:
     @property
     def sha256(self) -> str | None:
         """The checksum of the decompressed content, or of the values; None before `chunks` has come to the end."""
-        return self._reader.sha256 if self._reader.hashed else self._digest
+        found: str | None = self._reader.origin.sha256
+        return found or self._digest
 
     @property
     def label_column(self) -> Column | None:
@@ -262,7 +260,7 @@ class Table:
 
     def _pieces(self, n_rows: int, closed: bool) -> Generator[list[Piece] | None]:
         """Yield all examples; with ``closed``, a label that is not one of the classes is a fault."""
-        encoder, digest = self._encoder, None if self._reader.hashed else Digest()
+        encoder, digest = self._encoder, None if self._reader.origin.has_bytes else Digest()
         classes = (self.classes or None) if closed else None
         encoder.unknown.update(dict.fromkeys(encoder.unknown, 0))
         for batch in self._reader.batches(encoder.wanted):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ class Request:
         """True for standard input, which can be read only once."""
         return self.source == "-"
 
-    @property
+    @cached_property
     def title(self) -> str:
         """The name of the results folder."""
         if self.name or self.from_pipe:
@@ -88,7 +88,7 @@ class Request:
         # Names of figures, which add to it, have at most 100 characters.
         return found if len(found) <= 80 else f"{found[:70]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
-    @property
+    @cached_property
     def folder(self) -> Path:
         """The results folder."""
         return self.results / self.title
@@ -232,8 +232,10 @@ def _parsed(text: str, option: str = "--algorithm", called: str = "name") -> dic
 
 def _named(text: str) -> str:
     """Return the name of a learner that may be written as its class is, such as ``PassiveAggressive``."""
+    if text.islower():
+        return text
     plain = {name.replace("_", ""): name for task in learners.BASES for name in learners.registry(task)}
-    return text if text.islower() else plain.get(text.lower().replace("_", ""), text)
+    return plain.get(text.lower().replace("_", ""), text)
 
 
 def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tuple[dict[str, Any], str, str]:

@@ -479,3 +479,9 @@ def test_a_value_of_another_form_is_one_problem(tmp_path, monkeypatch):
         f"{tmp_path}/a.csv: 1 of 9 rows have text in column 1 (day), which holds numbers; the first: "
         f"{tmp_path}/a.csv:10:1: 'soon' is not like the first rows: days since 1970-01-01, from year, month and day"
     ]
+
+
+@pytest.mark.parametrize(("labels", "classes"), [(["1,5", "2,5"], (1.5, 2.5)), (["1.000,0", "0,0"], (0, 1000))])
+def test_classes_of_a_pipe_are_numbers_in_the_form_of_the_file(labels, classes):
+    text = "x;label\n" + "".join(f"{k},5;{labels[k % 2]}\n" for k in range(10))
+    assert open_table(io.BytesIO(text.encode()), label="label").classes == classes
