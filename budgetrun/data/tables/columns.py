@@ -17,7 +17,7 @@ from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped, listed, one_line, printable
 from budgetrun.config.schema import Label
 from budgetrun.data.content import Held, Origin, count_lines, is_text, shown
-from budgetrun.data.tables.written import DAYS, MARKS, form_of
+from budgetrun.data.tables.written import BOOLEANS, DAYS, MARKS, form_of
 from budgetrun.kernels.kinds import Matrix
 
 Kind = Literal["number", "constant", "boolean", "category", "label", "index", "date", "text", "nested"]
@@ -26,7 +26,6 @@ MISSING = frozenset((
     "", "?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "Null", "none", "None",
     "NONE",
 ))  # fmt: skip
-BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
 MOST_CATEGORIES = 1000  # the most categories of a column, and the most classes
 MOST_LABELS = 20  # a column of at most this many different whole numbers looks like labels
 LABEL_NAMES = (

@@ -11,8 +11,8 @@ from budgetrun.base.errors import clipped, listed
 from budgetrun.config.schema import Label
 from budgetrun.data.content import number_fault, shown
 from budgetrun.data.scaling import Means
-from budgetrun.data.tables.columns import BOOLEANS, MISSING, Batch, Column, Fault, as_classes
-from budgetrun.data.tables.written import TOLD, number
+from budgetrun.data.tables.columns import MISSING, Batch, Column, Fault, as_classes
+from budgetrun.data.tables.written import BOOLEAN, TOLD, number
 from budgetrun.kernels.kinds import Matrix
 
 # An error; leave the row out; read 0; or read the mean of the values before it, or a category of its own.
@@ -20,7 +20,6 @@ Missing = Literal["refuse", "skip", "zero", "fill"]
 # With more features, of which rows have less than this share, rows are sparse; see `is_sparse`.
 DENSE_FEATURES = 64
 DENSE_SHARE = 0.5
-_TRUTH = BOOLEANS[0] | BOOLEANS[1]
 
 
 def is_sparse(n_features: int, n_values: int, n_rows: int = 1) -> bool:
@@ -108,7 +107,7 @@ class Encoder:
                 for fault in of_batch
                 if start <= fault.row < rows.stop or (at_end and fault.row >= batch.n_rows)
             ]
-            X = values[1][rows] if self.vectors else self._features(values, rows, faults)
+            X = values[1][rows] if self.vectors else self._features(values, rows)
             if self.vectors and not self.sparse and not isinstance(X, np.ndarray):
                 X = X.toarray()
             for fault in number_faults(X, self.positions):
@@ -125,7 +124,7 @@ class Encoder:
             keys = [names[code] for code in texts.codes[rows].tolist()] if texts else []
             yield Piece(X, y, faults, batch, start, rows.stop - start, state, keys)
 
-    def _features(self, columns: dict[int, Values], rows: slice, faults: list[Fault]) -> Matrix:
+    def _features(self, columns: dict[int, Values], rows: slice) -> Matrix:
         n, width = rows.stop - rows.start, len(self.inputs) + len(self._gaps)
         # For each column, the feature that is not 0 and its value; then the features that tell of gaps.
         at, values = np.empty((n, width), dtype=np.int32), np.empty((n, width))
@@ -135,14 +134,6 @@ class Encoder:
                 values[:, k] = found[rows]
                 continue
             codes = found.codes[rows]
-            if column.kind == "boolean":
-                truth = np.array([*(_TRUTH.get(value.lower(), 2.0) for value in found.values), np.nan])
-                values[:, k] = truth[codes]
-                wrong = np.flatnonzero(values[:, k] == 2.0)
-                if len(wrong):
-                    told = f"{shown(found.values[codes[wrong[0]]])} is neither true nor false"
-                    faults.append(Fault("text", int(wrong[0]), column.position, len(wrong), told))
-                continue
             order = {category: code for code, category in enumerate(column.categories)}
             if self.means is not None:
                 self.lost[column.position] += int(np.count_nonzero(codes == -1))
@@ -240,8 +231,8 @@ def values_of(batch: Batch, wanted: Sequence[Column]) -> tuple[dict[int, Values]
     values: dict[int, Values] = {}
     faults: list[Fault] = []
     for column in wanted:
-        array, position, form = batch.columns[column.position], column.position, column.form
-        if (form and is_temporal(array)) or not (column.as_text or "string" in str(array.type)):
+        array, position = batch.columns[column.position], column.position
+        if (column.form and is_temporal(array)) or not (column.as_text or "string" in str(array.type)):
             values[position] = numbers_of(array)
             continue
         texts = texts_of(array)
@@ -250,6 +241,7 @@ def values_of(batch: Batch, wanted: Sequence[Column]) -> tuple[dict[int, Values]
             rows = np.flatnonzero(np.isin(texts.codes, nul)).tolist()
             told = f"{shown(texts.values[texts.codes[rows[0]]])} has a NUL character; remove it"
             faults.append(Fault("NUL", rows[0], position, len(rows), told))
+        form = BOOLEAN if column.kind == "boolean" else column.form
         if column.as_text and not form:
             values[position] = texts
             continue
@@ -257,9 +249,9 @@ def values_of(batch: Batch, wanted: Sequence[Column]) -> tuple[dict[int, Values]
         values[position] = np.array([*(0.0 if one is None else one for one in found), np.nan])[texts.codes]
         if other := [code for code, one in enumerate(found) if one is None]:
             rows = np.flatnonzero(np.isin(texts.codes, other)).tolist()
-            assert batch.cell is not None
-            told = f"{shown(batch.cell(rows[0], position))} is not "
-            told += f"like the first rows: {TOLD[form]}" if form else "a number"
+            text = texts.values[texts.codes[rows[0]]] if form or not batch.cell else batch.cell(rows[0], position)
+            told = {"": "not a number", BOOLEAN: "neither true nor false"}.get(form)
+            told = f"{shown(text)} is {told or f'not like the first rows: {TOLD[form]}'}"
             faults.append(Fault("text", rows[0], position, len(rows), told))
     return values, faults
 

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from budgetrun.data.content import is_text
 
+BOOLEANS = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0})
+_TRUTH = BOOLEANS[0] | BOOLEANS[1]
 # Decimal commas, with or without points between thousands; and commas between thousands. By form.
 MARKS = {
     "1.234,5": re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"),
@@ -15,7 +17,7 @@ MARKS = {
 _DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?:[ T]+(\S.*))?")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 # Forms of dates, by the order of their parts; and of values whose type says what they are.
-ORDERS, DAYS = ("ymd", "dmy", "mdy", "time"), "days"
+ORDERS, DAYS, BOOLEAN = ("ymd", "dmy", "mdy", "time"), "days", "boolean"
 TOLD = {
     "ymd": "days since 1970-01-01, from year, month and day", "dmy": "days since 1970-01-01, from day, month and year",
     "mdy": "days since 1970-01-01, from month, day and year", "time": "days since midnight",
@@ -46,6 +48,8 @@ def number(text: str, form: str) -> float | None:
     """
     if not form:
         return None if is_text(text) else float(text)
+    if form == BOOLEAN:
+        return _TRUTH.get(text.lower())
     if form in MARKS:
         plain = text.replace(".", "").replace(",", ".") if form == "1.234,5" else text.replace(",", "")
         return float(plain) if MARKS[form].fullmatch(text) else None
