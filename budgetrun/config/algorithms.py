@@ -13,10 +13,6 @@ from budgetrun.config.problems import Checker, Labels, Name, Values, ValueType, 
 from budgetrun.config.schema import AlgorithmSpec, ByDataset, DatasetSpec, FractionBudget, MemoryBudget, SelectSpec
 from budgetrun.config.yaml import KeyPath
 
-# Classes of algorithms import numpy; they are imported only once a config is read.
-Algorithm = Any
-
-
 _MEMORY = "learner_memory"  # the key that gives a budget in bytes
 _LABEL = ValueType(Name, required=False)
 
@@ -96,7 +92,7 @@ class AlgorithmReader:
             self.checker.add(path, str(error))
             return []
 
-    def _learner(self, data: Values, path: KeyPath) -> Algorithm | None:
+    def _learner(self, data: Values, path: KeyPath) -> Any:
         """Return the class of an entry; None if its name or variant is wrong."""
         name, variant, kind = data.get("name"), data.get("variant"), kinds.kind_of(data.get("name"))
         of_learners = kinds.learners_for(self.task)
@@ -257,7 +253,7 @@ def title_of(spec: AlgorithmSpec, task: Task) -> str:
     return found.title or spec.label if spec.label == _default_label(found) else spec.label
 
 
-def _default_label(learner: Algorithm) -> str:
+def _default_label(learner: Any) -> str:
     variant = getattr(learner, "variant", None)
     return learner.name if variant is None else f"{learner.name}({variant})"
 

@@ -14,17 +14,7 @@ from budgetrun.base.errors import InputError
 from budgetrun.data import content
 from budgetrun.data.content import Held, Lines, Origin, is_text, last_line_end, shown
 from budgetrun.data.formats import Content, Examples, LabelColumn, Layout, joined
-from budgetrun.data.tables.columns import (
-    MISSING,
-    MOST_LABELS,
-    Batch,
-    Column,
-    Fault,
-    Reader,
-    Sample,
-    check_width,
-    length_faults,
-)
+from budgetrun.data.tables.columns import MISSING, MOST_LABELS, Batch, Column, Fault, Reader, Sample, check_width
 from budgetrun.data.tables.table import Table
 
 REVISION = 1
@@ -199,7 +189,7 @@ class Delimited(Reader):
                 rows.append(row.fields)
             else:
                 wrong.append((len(rows), self._of_another_length(row, first)))
-        faults = length_faults(wrong)
+        faults = self.length_faults(wrong)
         texts = [column.position for column in wanted if column.as_text]
         undecoded = [(row, at) for row, fields in enumerate(rows) for at in texts if "\ufffd" in fields[at - 1]]
         if undecoded:

@@ -323,11 +323,6 @@ class Batch:
     faults: list[Fault] = field(default_factory=list)
 
 
-def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
-    """Return the fault of records that are left out, each with the row before which it is and a sentence."""
-    return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
-
-
 def check_width(n_columns: int, where: str) -> None:
     """Raise an InputError if the samples and the kinds of all columns, of text, and what pyarrow needs, do not fit."""
     limits.check(16384 * n_columns, where, f"a table of {n_columns:,} columns")
@@ -363,6 +358,11 @@ class Reader:
     def batches(self, wanted: Sequence[Column]) -> Iterator[Batch | None]:
         """Yield some columns, as text those that are `Column.as_text`; None while nothing arrives."""
         raise NotImplementedError
+
+    @staticmethod
+    def length_faults(wrong: list[tuple[int, str]]) -> list[Fault]:
+        """Return the fault of records that are left out, each with the row before which it is and a sentence."""
+        return [Fault("length", wrong[0][0], 0, len(wrong), wrong[0][1])] if wrong else []
 
 
 _ROWS = 1 << 15  # the rows of an array that are converted at a time

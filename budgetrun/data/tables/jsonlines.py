@@ -7,7 +7,7 @@ from typing import Any
 
 from budgetrun.base.errors import InputError, clipped
 from budgetrun.data.content import HEAD_ROWS, Lines, Origin, head_lines, line_blocks, shown
-from budgetrun.data.tables.columns import MISSING, Batch, Column, Reader, Sample, check_width, length_faults
+from budgetrun.data.tables.columns import MISSING, Batch, Column, Reader, Sample, check_width
 
 _KINDS: dict[type, Any] = {bool: "boolean", int: "number", float: "number", str: None, list: "nested", dict: "nested"}
 
@@ -73,7 +73,7 @@ class JsonLines(Reader):
                     wrong.append((len(records), f"{self.where}:{at}: {record}"))
             texts = {at: [_text(record.get(name)) for record in records] for at, name in names.items()}
             columns = {at: pa.array(values, pa.string()) for at, values in texts.items()}
-            return Batch(columns, len(records), place, cell, length_faults(wrong))
+            return Batch(columns, len(records), place, cell, self.length_faults(wrong))
 
     def _records(self, lines: Lines) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """Yield the number of each line that is not blank with its object, or with what is wrong with it."""
