@@ -37,7 +37,7 @@ class Pool:
     shared : dict
         What else learners share, by their keys.
     of_block : dict
-        What they share of the current block only.
+        What they share of the current block only, by keys of their own.
     """
 
     def __init__(self, kernel: Kernel, dtype: np.dtype) -> None:
@@ -55,7 +55,6 @@ class Pool:
         self.of_block: dict[Any, Any] = {}
         # k(x, x), if it is the same for all examples.
         self._same = kernel.diagonal(np.zeros(1)).item() if kernel.of_distance else None
-        self._block: np.ndarray | None = None
         self.free = np.empty(0, dtype=np.intp)
         self._buffer = np.empty(0, dtype=self.dtype)
 
@@ -67,9 +66,10 @@ class Pool:
     @property
     def block(self) -> np.ndarray:
         """`tiles` in one matrix, shape (used, b)."""
-        if self._block is None:
-            self._block = self.tiles.transpose(1, 0, 2).reshape(self.tiles.shape[1], -1)
-        return self._block
+        if "tiles" not in self.of_block:
+            self.of_block["tiles"] = self.tiles.transpose(1, 0, 2).reshape(self.tiles.shape[1], -1)
+        matrix: np.ndarray = self.of_block["tiles"]
+        return matrix
 
     def admit(self, X: Rows, values: bool = True) -> None:
         """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `tiles`, without ``values`` empty.
@@ -89,7 +89,6 @@ class Pool:
         if self._buffer.size < size:
             self._buffer = np.empty(size + size // 2, dtype=self.dtype)
         self.tiles = self._buffer[:size].reshape(shape)
-        self._block = None
         if values:
             # A tile needs no values of examples that come after it.
             counts = self.used - b + np.minimum(TILE * np.arange(1, shape[0] + 1), b)
@@ -131,7 +130,7 @@ class Pool:
     def __getstate__(self) -> dict[str, Any]:
         """Leave the current block out of pickles: it is not needed between blocks."""
         empty = np.empty((1, 0, 0), dtype=self.dtype)
-        return self.__dict__ | {"tiles": empty, "_buffer": empty.ravel(), "_block": None, "of_block": dict[Any, Any]()}
+        return self.__dict__ | {"tiles": empty, "_buffer": empty.ravel(), "of_block": dict[Any, Any]()}
 
     def _store(self, X: Rows) -> tuple[Any, np.ndarray]:
         """Store examples in free slots; return them as they are stored, and the slots."""

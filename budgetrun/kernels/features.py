@@ -37,15 +37,12 @@ class BlockFeatures:
 class FeatureMap:
     """z(x), computed once per block for all learners that share the map."""
 
-    def __init__(self) -> None:
-        # The features of the last block, and the number of rounds up to its end.
-        self._block: tuple[int, BlockFeatures] | None = None
-
     def of_block(self, pool: Any) -> BlockFeatures:
         """Return the features of the current block of a pool."""
-        if self._block is None or self._block[0] != pool.seen:
-            self._block = pool.seen, BlockFeatures(self.of(pool.examples(pool.block_slots)))
-        return self._block[1]
+        if self not in pool.of_block:
+            pool.of_block[self] = BlockFeatures(self.of(pool.examples(pool.block_slots)))
+        found: BlockFeatures = pool.of_block[self]
+        return found
 
     def of(self, X: Rows) -> np.ndarray:
         """Return the features of examples ``X``, shape (n, d): shape (n, D), float64."""
@@ -64,10 +61,6 @@ class FeatureMap:
     def nbytes(self) -> int:
         """The bytes of what it keeps between blocks, such as frequencies."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the current block out of pickles: it is not needed between blocks."""
-        return self.__dict__ | {"_block": None}
 
 
 class Inputs(FeatureMap):
@@ -96,7 +89,6 @@ class RandomFeatures(FeatureMap):
         self._n = n_frequencies
         self._seed = seed
         self._frequencies: np.ndarray | None = None
-        super().__init__()
 
     def of(self, X: Rows) -> np.ndarray:
         """Return the features of examples ``X``, shape (n, d): shape (n, 2 n_frequencies), float64."""

@@ -1,6 +1,6 @@
 """Kernel expansions that know the distances of their examples, in the space of the examples."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,23 +19,17 @@ class SquaredDistance(Linear):
 
 
 class Distances:
-    """The squared distances of a block, computed once for all learners of a pool."""
+    """What models of earlier versions hold; distances are now with the block of the pool."""
 
-    def __init__(self) -> None:
-        self._block: tuple[int, np.ndarray] | None = None
 
-    def of_block(self, pool: Pool) -> np.ndarray:
-        """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
-        if self._block is None or self._block[0] != pool.seen:
-            n_tiles, _, width = pool.tiles.shape
-            tiles = np.empty((n_tiles, pool.used, width))
-            pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
-            self._block = pool.seen, tiles
-        return self._block[1]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the current block out of pickles."""
-        return {"_block": None}
+def distances_of_block(pool: Pool) -> np.ndarray:
+    """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
+    if "distances" not in pool.of_block:
+        n_tiles, _, width = pool.tiles.shape
+        tiles = pool.of_block["distances"] = np.empty((n_tiles, pool.used, width))
+        pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
+    found: np.ndarray = pool.of_block["distances"]
+    return found
 
 
 class Covering(Expansion):
@@ -45,7 +39,6 @@ class Covering(Expansion):
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        self._shared: Distances = pool.shared.setdefault("distances", Distances())
         self._distances = np.zeros((1, 0, 0))
 
     @property
@@ -66,7 +59,7 @@ class Covering(Expansion):
 
     def begin_block(self) -> None:
         super().begin_block()
-        self._distances = self._shared.of_block(self._pool)
+        self._distances = distances_of_block(self._pool)
 
     def end_block(self) -> None:
         self._distances = np.zeros((1, 0, 0))

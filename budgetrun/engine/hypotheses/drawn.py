@@ -4,7 +4,7 @@ import numpy as np
 
 from budgetrun.base.problem import CANCELLED
 from budgetrun.engine.hypotheses.base import Hypothesis
-from budgetrun.engine.hypotheses.covering import Distances
+from budgetrun.engine.hypotheses.covering import distances_of_block
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, Rows
 from budgetrun.kernels.sums import add_up, evaluated_sums
@@ -41,7 +41,6 @@ class Drawn(Hypothesis):
         self._weights = np.zeros((len(kernels), 0))
         self._sizes = [0] * len(kernels)
         self._current = 0.0
-        self._shared: Distances = pool.shared.setdefault("distances", Distances())
         self._distances = np.zeros((1, 0, 0))
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
@@ -84,13 +83,12 @@ class Drawn(Hypothesis):
         if most > self._weights.shape[1]:
             room = (0, 0), (0, most)
             self._slots, self._weights = np.pad(self._slots, room), np.pad(self._weights, room)
-        self._distances = self._shared.of_block(self._pool)
+        self._distances = distances_of_block(self._pool)
 
     def end_block(self) -> None:
         self._distances = np.zeros((1, 0, 0))
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
         slots, weights = self._own()
         tile, column = self._distances[self._tile], t - self.tile_start
         self._current, mass = evaluated_sums(self._kernels[self.chosen], weights, slots, tile, column)
