@@ -16,6 +16,7 @@ MOVED = {
     "learners.pairs": "engine.hypotheses.pairs",
     **{f"fleet.policies.{name}": "fleet.policies" for name in ("equal_split", "harmless", "least_damage", "mistakes")},
     **{f"fleet.policies.{name}": "fleet.policies" for name in ("oldest", "random", "square_root", "sum_bound")},
+    "engine.hypotheses.sketched": "engine.hypotheses.nystroem",
     "learners.calibration": "play.metrics",
     "data.running": "data.scaling",
     "runner.metrics": "play.metrics",

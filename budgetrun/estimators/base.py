@@ -19,6 +19,7 @@ from budgetrun.base.problem import problem_with
 from budgetrun.data.scaling import Means
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
+from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.width import ROUNDS
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
@@ -405,11 +406,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Change the features, as `budgetrun.engine.Group.rearrange` does."""
         self._group.rearrange(features, n_features)
         self.n_features_in_ = n_features
-        if self._early is not None:
-            moved = [(np.zeros((len(X), n_features)), X[:, features], y) for X, y in self._early]
-            for new, X, _ in moved:
-                new[:, : len(features)] = X
-            self._early = [(new, y) for new, _, y in moved]
+        self._early = self._early and [(enlarged(X[:, features], len(X), n_features), y) for X, y in self._early]
 
     def _started(self, classes: np.ndarray) -> Any:
         """Return what plays the rounds of a stream with these classes."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed
-from budgetrun.engine.hypotheses.sketched import Sketch, Sketched
+from budgetrun.engine.hypotheses.nystroem import Sketch, Sketched
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Budgeted
 

@@ -85,6 +85,8 @@ class Hypothesis(Compilable, ABC):
         self.largest_size = 0
         self.rounding = ROUNDING if pool.dtype == np.float64 else ROUGH
         self.scores = np.zeros((*shape, 0))
+        if shape:
+            (self.n_classes,) = shape
         self._pool = pool
         self._round = 0
         # The change of f(x_t) by verbs since the prediction.
@@ -162,6 +164,18 @@ class Hypothesis(Compilable, ABC):
     def doubt(self) -> float:
         """Scores up to this, in units of `lengths`, are settled by ``score_at(t)``; all scores if it is negative."""
         return -1.0
+
+    def score_at(self, t: int) -> float:
+        """Return f(x_t) for round ``t`` of the tile, and note it in `scores`; 0 if it is 0 except for rounding."""
+        raise NotImplementedError
+
+    def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
+        """Return the rival of class ``y`` on a round of the tile, and f_y minus the rival's score.
+
+        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
+        several tie. Scores tie if they differ only by rounding.
+        """
+        raise NotImplementedError
 
     def at(self, t: int, mistaken: bool) -> None:
         """Go to round ``t`` of the block, on which the learner acts."""

@@ -5,13 +5,13 @@ import math
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from budgetrun.engine.hypotheses.base import Hypothesis
+from budgetrun.engine.hypotheses.projected import Spanned
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.spans import LEAST
 
 
-class Embedded(Hypothesis):
+class Embedded(Spanned):
     """f = w . phi(x), cut to [-C, C], where phi(x) are the coordinates of k(x, .) in the span of a dictionary.
 
     The verbs are `project`, `step` and `join`.
@@ -34,11 +34,11 @@ class Embedded(Hypothesis):
 
     Notes: The coordinates are those of an orthonormal basis, built in the order of arrival. An example whose squared
     distance from the span is at most 1e-6 k(x, x) joins the dictionary, but not the basis. Kernel values are float64,
-    even in runs in float32.
+    even in runs in float32. A score of at most `rounding` counts as 0.
     """
 
     form = "embedded"
-    compiled = False
+    averages = False
     table_bytes, kept_table_bytes, block_bytes = 40.0, 24.0, 16.0
 
     def __init__(self, pool: Pool, C: float, g: float) -> None:
@@ -46,20 +46,14 @@ class Embedded(Hypothesis):
         self.C = C
         self.g = g
         self.w = self.phi = np.empty(0)
-        self._slots = np.empty(0, dtype=np.intp)
         # True for the examples in the basis; the Cholesky factor of their kernel matrix.
         self._basis = np.empty(0, dtype=bool)
         self._factor = np.zeros((0, 0))
         # The weights S, and the Cholesky factor of S K S + g I.
         self._S = np.empty(0)
         self._ridge_factor = np.zeros((0, 0))
-        # For the tile's rounds: the coordinates, the solutions of the ridge factor for b, and the residuals.
+        # For the tile's rounds: the coordinates, and the solutions of the ridge factor for b.
         self._Z = self._solved = np.zeros((0, 0))
-        self._residuals = np.zeros(0)
-
-    @property
-    def slots(self) -> np.ndarray:
-        return self._slots
 
     @property
     def current(self) -> float:
@@ -118,7 +112,6 @@ class Embedded(Hypothesis):
         return grows
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; at most 1e-9 counts as 0."""
         self.phi = self._Z[t - self.tile_start]
         return self._set_score(t, self.current, self.rounding)
 

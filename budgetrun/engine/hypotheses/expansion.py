@@ -228,7 +228,6 @@ class Expansion(Summed):
         return UNSURE * self._mass if self._plain else -1.0
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
         return self._score_at(t)
 
     def _score_at(self, t: int) -> float:

@@ -66,7 +66,6 @@ class OfFeatures(Hypothesis):
         self.scores[slice(*rounds)] = self._features.Z[slice(*rounds)] @ self._w
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the tile; 0 if it is 0 except for rounding."""
         return self._settled(t)
 
     def _settled(self, t: int) -> float:

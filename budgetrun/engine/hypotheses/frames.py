@@ -57,10 +57,6 @@ class Framed(Spanned):
         return self._room[:, : self.size]
 
     @property
-    def size(self) -> int:
-        return len(self._slots)
-
-    @property
     def residual(self) -> float:
         return self._residuals.item(self._round)
 
@@ -128,7 +124,6 @@ class Framed(Spanned):
         self._n_kept = len(self._row_slots)
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         terms = self._terms(t)
         return self._set_score(t, terms.sum(), negligible(terms, self.rounding))
 
@@ -148,12 +143,7 @@ class MulticlassFramed(Framed):
     form = "multiclass_framed"
     revision = 2
 
-    def __init__(self, pool: Pool, n_classes: int) -> None:
-        super().__init__(pool, n_classes)
-        self.n_classes = n_classes
-
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Do what `MulticlassExpansion.lead_at` does, for a round of the block."""
         terms = self._terms(t)
         self.scores[:, t] = scores = terms.sum(axis=1)
         return rival_among(scores, y, handicaps, np.array([negligible(own, self.rounding) for own in terms]))

@@ -79,7 +79,6 @@ class Linear(WithoutSupport):
             self._widen(n)
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
         return self._set_score(t, self._sum(t), self.rounding * self._unit)
 
     def _sum(self, t: int) -> float:

@@ -74,7 +74,6 @@ class Mixture(WithoutSupport):
         self._Z = self._Z[:0]
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; 0 if it is 0 except for rounding."""
         self.parts = self.settled((self.w * self._Z[t]).sum(axis=2))
         return self._set_score(t, (self.shares * self.parts).sum(), self.rounding * self._unit)
 

@@ -24,7 +24,6 @@ class MulticlassExpansion(Summed):
 
     def __init__(self, pool: Pool, n_classes: int) -> None:
         super().__init__(pool, n_classes)
-        self.n_classes = n_classes
         # An example has its weight in one class, and minus its weight in a rival. These are counted by slot.
         self._classes = np.zeros(0, dtype=np.intp)
         self._rivals = np.zeros(0, dtype=np.intp)
@@ -56,11 +55,6 @@ class MulticlassExpansion(Summed):
         self._moved[:] = 0.0
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Return the rival of class ``y`` on a round of the tile, and f_y minus the rival's score.
-
-        The rival is the class with the largest score, after its handicap is added, apart from ``y``: the lowest one if
-        several tie. Scores tie if they differ only by rounding.
-        """
         least = UNSURE * self._mass * self.lengths[t]
         rival, lead, tied = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         if not tied:

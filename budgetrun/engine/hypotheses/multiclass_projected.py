@@ -59,8 +59,7 @@ class MulticlassProjected(Spanned):
     form = "multiclass_projected"
 
     def __init__(self, pool: Pool, label_kernel: np.ndarray) -> None:
-        self.n_classes = len(label_kernel)
-        super().__init__(pool, self.n_classes)
+        super().__init__(pool, len(label_kernel))
         n_parts, part_of = connected_components(label_kernel != 0, directed=False)
         groups = [np.flatnonzero(part_of == p) for p in range(n_parts)]
         self.parts = [Part(labels, label_kernel[np.ix_(labels, labels)]) for labels in groups]
@@ -116,7 +115,6 @@ class MulticlassProjected(Spanned):
         self._moved = np.zeros(self.n_classes)
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Do what `MulticlassExpansion.lead_at` does, for a round of the block."""
         # Handicaps are costs minus 1.
         one = handicaps.any()
         scores, own = self.scores[:, t] + (handicaps + one), self.scores.item(y, t)

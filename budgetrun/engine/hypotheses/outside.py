@@ -45,7 +45,6 @@ class Outside(WithoutSupport):
         self._rows = dense(self._pool.examples(self._block_slots))
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block."""
         self.scores[t] = self._program.score(self._rows[t])
         return float(self.scores[t])
 

@@ -196,7 +196,6 @@ class Points(Hypothesis):
         return scores if self.scores.ndim == 2 else scores[0]
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the tile; 0 if its terms cancel except for rounding."""
         score, least = sum_and_limit(self.weights_of(0), self._values_at(t))
         return self._set_score(t, score, least)
 
@@ -235,7 +234,6 @@ class MulticlassPoints(Points):
     revision = 2
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Do what `MulticlassExpansion.lead_at` does."""
         values, limits = self._values_at(t), np.zeros(self.n_classes)
         for c in range(self.n_classes):
             self.scores[c, t], limits[c] = sum_and_limit(self.weights_of(c), values)

@@ -148,7 +148,6 @@ class Projected(Spanned):
         return self._coef(self._pool.seen if averaged else None) @ self._pool.values(self.slots, X)
 
     def score_at(self, t: int) -> float:
-        """Return f(x_t) for round ``t`` of the block; 0 if its terms cancel except for rounding."""
         score = self.scores.item(t)
         if abs(score) <= self.rounding:
             terms = self._f.terms(t)

@@ -295,7 +295,6 @@ class StackedClasses(Stacked):
 
     def __init__(self, pool: Pool, unit: float, n_classes: int) -> None:
         super().__init__(pool, unit, n_classes)
-        self.n_classes = n_classes
         self.u, self._u_squared, self.v, self._v_squared = (np.zeros((n_classes, 0)) for _ in range(4))
         self.threshold = np.zeros(n_classes)
         # The scores of the live members in the piece, shape (rounds, classes, n_live), and their places in w.
@@ -318,7 +317,6 @@ class StackedClasses(Stacked):
         self._moved[:] = 0.0
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        """Return the rival of class ``y`` on a round of the piece, and the lead over it; see `MulticlassExpansion`."""
         at, least = self._played_at, self.rounding * self._unit
         for c in range(self.n_classes):
             put(taken(self._used, at) + np.abs(self._played[t - self.tile_start, c]), at, self._used)
