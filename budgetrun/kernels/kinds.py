@@ -195,20 +195,19 @@ class Bits(_ByRow):
         square = _common(self._square, examples.squares)
         assert factor is not None
         assert square is not None
-        needed = needed or _every(out)
         if factor == 1 or (factor == factor and (square == square or not kernel.of_distance)):
             table = self.by_count(kernel, factor, square)
 
             def looked_up(some: slice) -> np.ndarray:
                 return table[self._counts(words, kernel.of_distance, some)]
 
-            _fill(out, looked_up, "fill_by_table", self.stored, words, table, kernel.of_distance, *needed)
+            _fill(out, needed, looked_up, "fill_by_table", self.stored, words, table, kernel.of_distance)
             return
 
         def products(some: slice) -> np.ndarray:
             return self._counts(words, False, some).astype(np.float64)
 
-        _fill_scaled(out, products, "fill_bits", (self.stored, words), kernel, self.scaled, examples, *needed)
+        _fill_scaled(out, needed, products, "fill_bits", (self.stored, words), kernel, self.scaled, examples)
 
     def by_count(self, kernel: Formula, factor: float, square: float) -> np.ndarray:
         """Return the kernel's values by the number of bits that differ, or that are 1 in both rows."""
@@ -276,7 +275,7 @@ class Integers(_ByRow):
             return self.stored[some].astype(np.float64) @ right()
 
         given = self.stored, rows, paired
-        _fill_scaled(out, products, "fill_integers", given, kernel, self.scaled, examples, *(needed or _every(out)))
+        _fill_scaled(out, needed, products, "fill_integers", given, kernel, self.scaled, examples)
 
     def given(self, slots: np.ndarray) -> IntegerRows:
         return IntegerRows(self.stored[slots, : self.n_features], self.scaled[1, slots])
@@ -325,7 +324,7 @@ class Floats(Kind):
             return kernel.formula(sums, *kernel.numbers)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            _fill(out, values, "fill_floats", self.stored, columns, kernel, *(needed or _every(out)))
+            _fill(out, needed, values, "fill_floats", self.stored, columns, kernel)
 
     def rows(self, slots: np.ndarray) -> np.ndarray:
         return self.stored[:, slots].T.copy()
@@ -422,18 +421,18 @@ def _fill_from(
                 f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
                 f"scale the examples, or {remedy}"
             )
-    _fill_scaled(out, products.__getitem__, "fill_products", (products,), kernel, left, right)
+    _fill_scaled(out, None, products.__getitem__, "fill_products", (products,), kernel, left, right)
 
 
 def _fill_scaled(
     out: np.ndarray,
+    needed: Needed | None,
     products: Callable[[slice], np.ndarray],
     loop: str,
     given: tuple[Any, ...],
     kernel: Formula,
     left: np.ndarray,
     right: Encoded,
-    *needed: np.ndarray,
 ) -> None:
     """Compute kernel values from the products of unscaled rows, as `_fill` does."""
 
@@ -442,25 +441,22 @@ def _fill_scaled(
         s = scaled(kernel.of_distance, products(some), squares, right.squares, factors, right.factors)
         return kernel.formula(s, *kernel.numbers)
 
-    _fill(out, values, loop, *given, kernel, left, np.stack([right.squares, right.factors]), *needed)
+    _fill(out, needed, values, loop, *given, kernel, left, np.stack([right.squares, right.factors]))
 
 
-def _fill(out: np.ndarray, values: Callable[[slice], np.ndarray], loop: str, *given: Any) -> None:
+def _fill(
+    out: np.ndarray, needed: Needed | None, values: Callable[[slice], np.ndarray], loop: str, *given: Any
+) -> None:
     """Fill a block by a compiled loop; until it is ready by ``values`` of slots, shape (slots, tiles * rounds)."""
-    if fill := compiling.loop(loop, *given, out):
+    tiles, used, width = out.shape
+    if fill := compiling.loop(loop, *given, *(needed or (np.arange(used), np.full(tiles, used))), out):
         fill()
         return
-    tiles, used, width = out.shape
     # As many slots at a time as have values that fit into the cache.
     step = max(1, _IN_CACHE // (tiles * width))
     for start in range(0, used, step):
         some = slice(start, min(start + step, used))
         out[:, some] = values(some).reshape(-1, tiles, width).transpose(1, 0, 2)
-
-
-def _every(out: np.ndarray) -> Needed:
-    tiles, used, _ = out.shape
-    return Needed(np.arange(used), np.full(tiles, used))
 
 
 def _is_wide(X: Rows) -> bool:

@@ -62,19 +62,9 @@ def exp_of(x):
         shifted = x * LOG2_E + ROUND
         n = shifted - ROUND
         r = (x - n * _HIGH) - n * _LOW
-        p = TAYLOR[13] * r + TAYLOR[12]
-        p = p * r + TAYLOR[11]
-        p = p * r + TAYLOR[10]
-        p = p * r + TAYLOR[9]
-        p = p * r + TAYLOR[8]
-        p = p * r + TAYLOR[7]
-        p = p * r + TAYLOR[6]
-        p = p * r + TAYLOR[5]
-        p = p * r + TAYLOR[4]
-        p = p * r + TAYLOR[3]
-        p = p * r + TAYLOR[2]
-        p = p * r + TAYLOR[1]
-        p = p * r + TAYLOR[0]
+        p = TAYLOR[13]
+        for k in range(12, -1, -1):
+            p = p * r + TAYLOR[k]
         # The bits of n are the lowest of `shifted`; the rest is shifted out below.
         power = _as_int(shifted)
         first = max(power, _LEAST_POWER)
@@ -264,28 +254,6 @@ def put(values, places, to):
         to[places[i]] = values[i]
 
 
-def along(points, i, columns, start, end, of_distance):
-    total = np.zeros(end - start)
-    for j in range(len(points)):
-        a, row = points[j, i], columns[j]
-        if of_distance:
-            for r in range(end - start):
-                total[r] += (a - row[start + r]) * (a - row[start + r])
-        else:
-            for r in range(end - start):
-                total[r] += a * row[start + r]
-    return total
-
-
-def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
-    formula, total, absolute = kernel.formula, 0.0, 0.0
-    values = formula(taken(tile[:, column], slots), *kernel.numbers)
-    for i in range(len(values)):
-        total += weights[i] * values[i]
-        absolute += abs(weights[i]) * values[i]
-    return total, absolute
-
-
 def _term(of_distance, a, b):
     raise NotImplementedError
 
@@ -301,6 +269,24 @@ def _term_of(of_distance, a, b):
         return (a - b) * (a - b) if of_distance else a * b
 
     return term
+
+
+def along(points, i, columns, start, end, of_distance):
+    total = np.zeros(end - start)
+    for j in range(len(points)):
+        a, row = points[j, i], columns[j]
+        for r in range(end - start):
+            total[r] += _term(of_distance, a, row[start + r])
+    return total
+
+
+def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
+    formula, total, absolute = kernel.formula, 0.0, 0.0
+    values = formula(taken(tile[:, column], slots), *kernel.numbers)
+    for i in range(len(values)):
+        total += weights[i] * values[i]
+        absolute += abs(weights[i]) * values[i]
+    return total, absolute
 
 
 def values_at(kernel, rows, at, places, x):
@@ -459,13 +445,13 @@ def fill_integers(
                     values[r] = formula(product, *numbers)
 
 
-def fill_products(products: Any, kernel: Any, left: Any, right: Any, out: Any) -> None:
+def fill_products(products: Any, kernel: Any, left: Any, right: Any, slots: Any, counts: Any, out: Any) -> None:
     """Fill a block of values from inner products, shape (slots, tiles * rounds); otherwise as `fill_integers`."""
-    tiles, used, width = out.shape
+    tiles, _, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
     for tile in range(tiles):
         first = tile * width
-        for s in range(used):
+        for s in slots[: counts[tile]]:
             # Written out as in `fill_integers`: in a function of its own, that loop took three times as long.
             square, factor, values = left[0, s], left[1, s], out[tile, s]
             for r in range(width):
@@ -487,12 +473,8 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any,
             sums[:] = 0
             for j in range(len(columns)):
                 row, b = stored[j], columns[j, tile]
-                if kernel.of_distance:
-                    for s in range(used):
-                        sums[s] += (row[s] - b) * (row[s] - b)
-                else:
-                    for s in range(used):
-                        sums[s] += row[s] * b
+                for s in range(used):
+                    sums[s] += _term(kernel.of_distance, row[s], b)
             for s in range(used):
                 out[tile, s, 0] = formula(sums[s], *numbers)
         return
@@ -530,12 +512,8 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any,
             total[:] = 0
             for j in range(len(columns)):
                 a, row = stored[j, s], columns[j]
-                if kernel.of_distance:
-                    for r in range(width):
-                        total[r] += (a - row[first + r]) * (a - row[first + r])
-                else:
-                    for r in range(width):
-                        total[r] += a * row[first + r]
+                for r in range(width):
+                    total[r] += _term(kernel.of_distance, a, row[first + r])
             for r in range(width):
                 values[r] = formula(total[r], *numbers)
 
