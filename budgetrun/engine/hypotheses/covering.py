@@ -1,11 +1,11 @@
-"""Kernel expansions that know the distances of their examples, in the space of the examples."""
+"""Forms that know the distances of examples, in the space of the examples."""
 
 from typing import ClassVar
 
 import numpy as np
 
+from budgetrun.engine.hypotheses.base import Hypothesis
 from budgetrun.engine.hypotheses.expansion import Expansion
-from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Linear
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.sums import taken
@@ -22,24 +22,31 @@ class Distances:
     """What models of earlier versions hold; distances are now with the block of the pool."""
 
 
-def distances_of_block(pool: Pool) -> np.ndarray:
-    """Return ||x_i - x_t||^2 between every slot and the rounds of the block, in the shape of the pool's tiles."""
-    if "distances" not in pool.of_block:
-        n_tiles, _, width = pool.tiles.shape
-        tiles = pool.of_block["distances"] = np.empty((n_tiles, pool.used, width))
-        pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
-    found: np.ndarray = pool.of_block["distances"]
-    return found
+class WithDistances(Hypothesis):
+    """Base of forms that know ||x_i - x_t||^2 between every slot and the rounds of the block.
+
+    `_distances` has the shape of the pool's tiles. It is computed once for all learners of a pool.
+    """
+
+    _distances: np.ndarray
+
+    def begin_block(self) -> None:
+        super().begin_block()
+        pool = self._pool
+        if "distances" not in pool.of_block:
+            n_tiles, _, width = pool.tiles.shape
+            tiles = pool.of_block["distances"] = np.empty((n_tiles, pool.used, width))
+            pool.kind.fill(SquaredDistance(), pool.kind.encoded(pool.block_slots), tiles)
+        self._distances = pool.of_block["distances"]
+
+    def end_block(self) -> None:
+        self._distances = np.zeros((1, 0, 0))
 
 
-class Covering(Expansion):
+class Covering(WithDistances, Expansion):
     """An expansion over examples whose distances from the example of the current round are known."""
 
     form = "covering"
-
-    def __init__(self, pool: Pool) -> None:
-        super().__init__(pool)
-        self._distances = np.zeros((1, 0, 0))
 
     @property
     def n_features(self) -> int:
@@ -56,10 +63,3 @@ class Covering(Expansion):
         if isinstance(examples, np.ndarray):
             return abs(examples - current).max(axis=1)
         return abs(examples - current[np.zeros(len(chosen), dtype=int)]).max(axis=1).toarray().ravel()
-
-    def begin_block(self) -> None:
-        super().begin_block()
-        self._distances = distances_of_block(self._pool)
-
-    def end_block(self) -> None:
-        self._distances = np.zeros((1, 0, 0))

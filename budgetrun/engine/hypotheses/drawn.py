@@ -3,14 +3,13 @@
 import numpy as np
 
 from budgetrun.base.problem import CANCELLED
-from budgetrun.engine.hypotheses.base import Hypothesis
-from budgetrun.engine.hypotheses.covering import distances_of_block
+from budgetrun.engine.hypotheses.covering import WithDistances
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, Rows
 from budgetrun.kernels.sums import add_up, evaluated_sums
 
 
-class Drawn(Hypothesis):
+class Drawn(WithDistances):
     """A kernel expansion f_i for each of several kernels; f is the one that was drawn for the next round.
 
     The verbs, for that one, are `add` and `scale`.
@@ -41,7 +40,6 @@ class Drawn(Hypothesis):
         self._weights = np.zeros((len(kernels), 0))
         self._sizes = [0] * len(kernels)
         self._current = 0.0
-        self._distances = np.zeros((1, 0, 0))
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # For each kernel: slots and weights.
@@ -83,10 +81,6 @@ class Drawn(Hypothesis):
         if most > self._weights.shape[1]:
             room = (0, 0), (0, most)
             self._slots, self._weights = np.pad(self._slots, room), np.pad(self._weights, room)
-        self._distances = distances_of_block(self._pool)
-
-    def end_block(self) -> None:
-        self._distances = np.zeros((1, 0, 0))
 
     def score_at(self, t: int) -> float:
         slots, weights = self._own()

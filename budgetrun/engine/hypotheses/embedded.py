@@ -57,7 +57,7 @@ class Embedded(Spanned):
 
     @property
     def current(self) -> float:
-        return self._cut(float(self.w @ self.phi))
+        return min(max(float(self.w @ self.phi), -self.C), self.C)
 
     @property
     def residual(self) -> float:
@@ -120,9 +120,6 @@ class Embedded(Spanned):
 
     def solving(self, size: int) -> float:
         return 4.0 * size**2
-
-    def _cut(self, value: float) -> float:
-        return min(max(value, -self.C), self.C)
 
     def _score_tile(self) -> None:
         """Compute the coordinates and residuals of the tile; those of later examples are appended as they join."""

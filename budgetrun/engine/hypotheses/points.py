@@ -99,7 +99,6 @@ class Points(Hypothesis):
 
     @property
     def current(self) -> Any:
-        """f(x_t) for the example of the current round: a float, or shape (n_classes,)."""
         scores = np.array([inner(self.weights_of(c), self.kernel_row()) for c in range(self.n_classes)])
         return scores if self.scores.ndim == 2 else scores[0]
 
