@@ -21,11 +21,11 @@ try:
 except ImportError:
     raise ImportError("budgetrun.river needs river: type pip install 'budgetrun[river]'") from None
 
-from budgetrun import estimators, kernels
+from budgetrun import estimators
 from budgetrun.base import moved
 from budgetrun.base.errors import InputError, clipped
 from budgetrun.base.problem import problem_with
-from budgetrun.estimators.base import alone
+from budgetrun.estimators.base import BY_PLACE, alone
 from budgetrun.estimators.selecting import SelectingClassifier as SelectingEstimator
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import load_state, save_state
@@ -55,9 +55,6 @@ _REGRESSOR_PAGE = """
     column_of : dict
         The column of each key.
 """
-
-
-_BY_PLACE = [name for name, kernel in kernels.registry().items() if kernel.by_place]
 
 
 class _Model:
@@ -165,7 +162,7 @@ class _Model:
             # Examples are filled before they become rows.
             made.missing = "refuse"
         for one in made._candidates():
-            if one.kernel in _BY_PLACE:
+            if one.kernel in BY_PLACE:
                 raise ValueError(
                     f"kernel {one.kernel!r} needs the task in the last column, and the keys of a dict have no order: "
                     f"use budgetrun.{type(one).__name__}, which takes arrays"

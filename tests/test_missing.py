@@ -75,6 +75,10 @@ def test_none_is_missing_and_other_values_are_refused():
             strict.fit(GAPS, LABELS)
     with pytest.raises(ValueError, match="Input X contains NaN"):
         budgetrun.RBP(budget=9).fit(sp.csr_array(GAPS), LABELS)
+    tasks = budgetrun.RBP(budget=9, kernel="multitask", n_tasks=2, gamma=0.5).fit(np.c_[WHOLE, LABELS], LABELS)
+    for use in (tasks.fit, tasks.partial_fit):
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            use(np.c_[GAPS, LABELS], LABELS)
     with pytest.raises(ValueError, match="missing must be one of fill, refuse, got 'drop'"):
         budgetrun.RBP(missing="drop").fit(WHOLE, LABELS)
 

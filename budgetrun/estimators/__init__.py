@@ -115,8 +115,8 @@ tie : {"mistake", "positive"}
 _DTYPE = """
 missing : {"fill", "refuse"}
     Missing values, NaN or None, of dense rows: the mean of the column's values in the rows before, with one more
-    feature per column that tells whether the value was missing; or an error. `support_set_` has these features last,
-    once a value was missing.
+    feature per column that tells whether the value was missing; or an error, as always with the multitask kernel.
+    `support_set_` has these features last, once a value was missing.
 dtype : {"float64", "float32"}
     Type of kernel values and scores.
 """

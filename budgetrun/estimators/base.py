@@ -19,6 +19,7 @@ from budgetrun.base.problem import problem_with
 from budgetrun.data.scaling import Means
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
+from budgetrun.kernels import registry
 from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.width import ROUNDS
 from budgetrun.play.metrics import Calibration
@@ -26,6 +27,8 @@ from budgetrun.state import save_state
 
 # Kinds of dtypes.
 _NUMBERS = "fiub"
+# The kernels that depend on the places of features.
+BY_PLACE = [name for name, kernel in registry().items() if kernel.by_place]
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
 # The rounds that gamma is found from, as in `budgetrun run`.
@@ -367,7 +370,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     @property
     def _fills(self) -> bool:
-        return getattr(self, "missing", "refuse") == "fill"
+        # A feature that tells of missing values would stand where such a kernel looks for another one.
+        return getattr(self, "missing", "refuse") == "fill" and getattr(self, "kernel", None) not in BY_PLACE
 
     def _finite(self, X: Any) -> bool | str:
         """Return what scikit-learn is to check of values."""
