@@ -325,11 +325,8 @@ class Group:
                 began = time.perf_counter()
                 player.f.begin_block()
                 self._play(player, Y[player.members[0].task], 0, out, began)
-        held = np.zeros(self.pool.used, dtype=bool)
         self._players = [player for player in self._players if player.members]
-        for player in self._players:
-            held[player.f.held] = True
-        self.pool.release(held)
+        self.pool.release(*(player.f.held for player in self._players))
 
     def _play(self, player: Player, y: np.ndarray, t: int, out: np.ndarray, began: float) -> None:
         """Play the block from round ``t`` on."""

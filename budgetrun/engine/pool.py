@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.kinds import Kind, Needed, held
+from budgetrun.kernels.kinds import Kind, Needed, filled
 
 
 class Pool:
@@ -99,8 +99,11 @@ class Pool:
                 self.tiles[tile, slots[TILE * (tile + 1) :]] = 0.0
             self.kind.fill(self.kernel, examples, self.tiles, needed)
 
-    def release(self, held: np.ndarray) -> None:
-        """Free every slot except those marked in ``held``, a bool array of shape (used,)."""
+    def release(self, *each: np.ndarray) -> None:
+        """Free every slot except those in these arrays."""
+        held = np.zeros(self.used, dtype=bool)
+        for slots in each:
+            held[slots] = True
         kept = np.flatnonzero(held)
         self.used = int(kept[-1]) + 1 if len(kept) else 0
         self.free = np.flatnonzero(~held[: self.used])[::-1]
@@ -125,7 +128,7 @@ class Pool:
         """Do what `Group.rearrange` says, for the examples in ``slots``; forget the others."""
         rows = np.zeros((self.capacity, n_features))
         rows[slots, : len(features)] = self.examples(slots)[:, features]
-        self.kind = held(rows)
+        self.kind = filled(*self.kernel.kind_of(rows))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the current block out of pickles: it is not needed between blocks."""

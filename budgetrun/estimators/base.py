@@ -428,7 +428,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _forget(self) -> None:
         made = ("classes_", "_group", "_labels", "_in_force", "_sparse", "_calibration", "_early", "gamma_")
-        for name in (*made, "_means", "_wide"):
+        for name in (*made, "_means", "_wide", "candidates_"):
             self.__dict__.pop(name, None)
 
     def _check_in_force(self) -> None:

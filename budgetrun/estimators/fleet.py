@@ -313,9 +313,7 @@ class Fleet:
                 f.at(t, True)
                 f.add(float(weight))
             f.end_block()
-            held = np.zeros(pool.used, dtype=bool)
-            held[f.held] = True
-            pool.release(held)
+            pool.release(f.held)
         f.mistakes = f.updates = int(memory.longs[number, M])
         member.learner.Q = float(memory.ones[number, Q])
         return model

@@ -173,7 +173,3 @@ class SelectingClassifier(BudgetClassifier):
         lead = weights[1] - weights[0]
         # The second class is predicted in a tie.
         return np.where(np.abs(lead) <= VOTES_TIE, VOTES_TIE, lead)
-
-    def _forget(self) -> None:
-        super()._forget()
-        self.__dict__.pop("candidates_", None)

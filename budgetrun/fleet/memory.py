@@ -331,13 +331,6 @@ class SharedMemory(Compilable):
         """Tell the policy that a learner has changed."""
         self.policy.refresh(self, j, self.ints[j, SIZE] > self.ints[j, FLOOR])
 
-    def _refresh_oldest(self, place: int) -> None:
-        """Refresh the learner whose oldest entry has a row alone, since when no one else holds it."""
-        if self.holders[place] == 1:
-            for j in range(len(self.ints)):
-                if self.ints[j, SIZE] and self.links[self.ints[j, FIRST], ROW] == place:
-                    self.refresh(j)
-
     # -- entries ---------------------------------------------------------------------------------------------------
 
     def slots_of(self, j: int) -> np.ndarray:
@@ -435,8 +428,11 @@ class SharedMemory(Compilable):
         if self.holders[place] == 0:
             counts[BYTES] -= self.row_bytes
             self._free_row(place)
-        else:
-            self._refresh_oldest(place)
+        elif self.holders[place] == 1:
+            # If this is the oldest entry of the learner that has the row alone now, its removal would free the row.
+            for j in range(len(self.ints)):
+                if self.ints[j, SIZE] and self.links[self.ints[j, FIRST], ROW] == place:
+                    self.refresh(j)
 
     def _take_row(self) -> int:
         counts = self.counts

@@ -380,11 +380,6 @@ def kind_of(X: Rows, wider_than: type[Kind] | None = None) -> tuple[Kind, Encode
     raise AssertionError("the widest kind holds any examples")
 
 
-def held(X: Rows) -> Kind:
-    """Return the tightest kind with these examples in its slots."""
-    return filled(*kind_of(X))
-
-
 def squares(X: Rows) -> np.ndarray:
     """Return ||x||^2 for each row of ``X``, shape (n,), float64; summed in the order of the features."""
     if isinstance(X, IntegerRows):

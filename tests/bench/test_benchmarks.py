@@ -17,7 +17,7 @@ from benchmarks import __main__ as program
 from benchmarks import cases, check, growth, loops, pages, sides, solvers
 from budgetrun.base.errors import DataMissingError
 from budgetrun.data import Stream
-from budgetrun.kernels.kinds import held
+from budgetrun.kernels.kinds import kind_of
 
 GAMMA = 0.7
 COMMITTED = Path(__file__).resolve().parents[2] / "results" / "bench"
@@ -196,5 +196,5 @@ def test_the_check_measures_what_is_committed(monkeypatch):
     assert set(check.measured()) == set(yaml.safe_load((COMMITTED / "ratios.yaml").read_text()))
     only = "Perceptron, on bits"
     assert set(check.measured([only])) == {only}
-    kinds = {name: held(X).name for name, (X, _, _) in check.streams().items()}
+    kinds = {name: kind_of(X)[0].name for name, (X, _, _) in check.streams().items()}
     assert kinds == {name: name for name in kinds}

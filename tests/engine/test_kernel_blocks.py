@@ -44,7 +44,7 @@ def test_a_tile_has_the_values_that_its_rounds_can_read(name, kernel, way, monke
                 expected = kernel.between(X[seen[slots]], X[rounds])
             np.testing.assert_array_equal(values[slots], expected)
             assert np.isfinite(values).all()
-        pool.release(np.isin(pool.rounds[: pool.used], kept))
+        pool.release(np.flatnonzero(np.isin(pool.rounds[: pool.used], kept)))
 
 
 @of_each_kernel

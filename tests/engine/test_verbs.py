@@ -106,9 +106,7 @@ class Harness:
             while t < b:
                 t = self.f.play(Acting(on_round, margin), y, t, Options(single=True))
             self.f.end_block()
-            held = np.zeros(pool.used, dtype=bool)
-            held[self.f.held] = True
-            pool.release(held)
+            pool.release(self.f.held)
             others = self.rng.normal(size=(2, 3))
             if not isinstance(self.f, Optimistic | Decaying | ExplicitFeatures):
                 assert_close(self.f.score(others), self.f_of(others), **self.close)
@@ -353,6 +351,6 @@ def test_an_example_whose_functions_lie_in_the_span_is_not_held_again():
         f.begin_block()
         f.play(Acting(act), np.zeros(1, dtype=int), 0, Options(single=True))
         f.end_block()
-        pool.release(np.isin(np.arange(pool.used), f.held))
+        pool.release(f.held)
     assert sizes == [1, 1]
     assert_close(f.score(x)[:, 0], [2.0, -2.0, 0.0], **CLOSE)
