@@ -1,4 +1,4 @@
-"""Modules and estimators of earlier versions that have other names since: saved models and pickles name them."""
+"""Modules and estimators of version 0.2.0 that have other names since: saved models and pickles name them."""
 
 import importlib
 import sys
@@ -14,8 +14,6 @@ MOVED = {
     **{f"learners.{name}": f"engine.hypotheses.{name}" for name in ("frames", "points", "inverse", "merging")},
     "learners.absorbing": "engine.hypotheses.absorbing",
     "learners.pairs": "engine.hypotheses.pairs",
-    **{f"fleet.policies.{name}": "fleet.policies" for name in ("equal_split", "harmless", "least_damage", "mistakes")},
-    **{f"fleet.policies.{name}": "fleet.policies" for name in ("oldest", "random", "square_root", "sum_bound")},
     "engine.hypotheses.sketched": "engine.hypotheses.nystroem",
     "learners.calibration": "play.metrics",
     "data.running": "data.scaling",
@@ -37,7 +35,7 @@ CLASSES = {"live.play:Player": "play.session:Session", "live.scaling:ByRow": "ru
 
 
 def module_now(module: str) -> str:
-    """Return the full name of the module that now holds what a module of an earlier version held."""
+    """Return the full name of the module that now holds what a module of 0.2.0 held."""
     inside = module.removeprefix("budgetrun.")
     for old, now in MOVED.items():
         if inside == old or inside.startswith(f"{old}."):
@@ -46,7 +44,7 @@ def module_now(module: str) -> str:
 
 
 def class_now(title: str) -> tuple[str, str]:
-    """Return the module and the name of what was the class ``module:name`` in an earlier version."""
+    """Return the module and the name of what was the class ``module:name`` in 0.2.0."""
     moved = CLASSES.get(title.removeprefix("budgetrun."))
     module, _, name = (f"budgetrun.{moved}" if moved else title).partition(":")
     return module_now(module), name
@@ -62,7 +60,7 @@ class _Moved(ModuleType):
 
 
 def register() -> None:
-    """Let pickles find the modules of earlier versions; those that hold their content now are not imported yet."""
+    """Let pickles find the modules of 0.2.0; those that hold their content now are not imported yet."""
     package = Path(__file__).parents[1]
     for old, now in MOVED.items():
         inside = (f".{path.stem}" for path in package.joinpath(*now.split(".")).glob("[!_]*.py"))

@@ -9,10 +9,10 @@ import numpy as np
 from budgetrun.base.problem import UNSURE
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.play import NOT_FINITE
-from budgetrun.fleet.policies import Policy
+from budgetrun.fleet.loops import add_at, scale_at, sum_at, touch, values_at
+from budgetrun.fleet.policies.base import Policy
 from budgetrun.kernels import Kernel
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.compiling.objects import compiled_as
 from budgetrun.kernels.sums import taken
 from budgetrun.learners.forgetron import ALLOWED, damage, gentlest_shrinking, largest_competitor, loss_by_shrinking
 
@@ -519,50 +519,3 @@ def score_batch(memory: Any, learners: np.ndarray, X: np.ndarray, out: np.ndarra
     """Compute f_j(x) for pairs of a learner and an example; 0 for a learner of -1."""
     for t in range(len(X)):
         out[t] = memory.score(learners[t], X[t]) if learners[t] >= 0 else 0.0
-
-
-# -- the inner loops in numpy; compiled code calls others in their place, with the same bits ---------------------------
-
-
-@compiled_as("values_at")
-def values_at(kernel: Any, rows: np.ndarray, at: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the kernel values of the rows in some places, which begin in column ``at``, with an example.
-
-    Inner products and distances are sums in float64, in the order of the features; of bits, they are counts.
-    """
-    given = rows[places, at : at + len(x)]
-    if rows.dtype == np.uint8:
-        terms = np.bitwise_count(given ^ x if kernel.of_distance else given & x).astype(np.float64)
-    else:
-        given, example = given.astype(np.float64), x.astype(np.float64)
-        terms = np.square(given - example) if kernel.of_distance else given * example
-    sums = np.add.accumulate(terms, axis=1)[:, -1] if terms.size else np.zeros(len(places))
-    values: np.ndarray = kernel.formula(sums, *kernel.numbers)
-    return values
-
-
-@compiled_as("sum_at")
-def sum_at(cells: np.ndarray, slots: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Return the sums of ``cells[slots, 0] * values`` and of their absolute values, added in this order."""
-    if not len(slots):
-        return 0.0, 0.0
-    with np.errstate(over="ignore"):
-        terms = cells[slots, 0] * values
-        return float(np.cumsum(terms)[-1]), float(np.cumsum(np.abs(terms))[-1])
-
-
-@compiled_as("add_at")
-def add_at(cells: np.ndarray, slots: np.ndarray, column: int, factor: float, values: np.ndarray) -> None:
-    """Add factor * values to a column of different cells."""
-    cells[slots, column] += factor * values
-
-
-@compiled_as("scale_at")
-def scale_at(cells: np.ndarray, slots: np.ndarray, factor: float) -> None:
-    """Multiply the first two columns of different cells."""
-    cells[slots, :2] *= factor
-
-
-@compiled_as("touch")
-def touch(memory: Any, learners: np.ndarray) -> None:
-    """Load what some learners hold into the caches: compiled code waits for many of them at a time."""
