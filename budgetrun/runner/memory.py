@@ -1,9 +1,9 @@
 """Budgets in bytes: the largest budget with which a learner keeps at most so much."""
 
 import math
+from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -52,18 +52,15 @@ def with_budget(spec: RunSpec, algorithm: Any, info: StreamInfo) -> RunSpec:
     def budget_at(i: int) -> int:
         return smallest + i * (following - smallest)
 
-    @cache
     def kept(i: int) -> float:
         built = replace(spec, budget=budget_at(i)).build(algorithm)
         return bytes_kept(*trial(built, kernel, *shape), budget_at(i), row, info.n_features)
 
-    if kept(0) > spec.learner_memory:
+    if (least := kept(0)) > spec.learner_memory:
         raise TooLittleMemory(
             f"learner_memory: {sized(spec.learner_memory)} is too little: with a budget of {smallest}, the least, "
-            f"the learner keeps more; give at least {math.ceil(kept(0) / 100) / 10:g}KB"
+            f"the learner keeps more; give at least {math.ceil(least / 100) / 10:g}KB"
         )
-    low, high = 0, max(0, (info.n_examples - smallest) // (following - smallest))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if kept(middle) <= spec.learner_memory else (low, middle - 1)
-    return replace(spec, budget=budget_at(low))
+    most = max(0, (info.n_examples - smallest) // (following - smallest))
+    largest = bisect_right(range(most + 1), float(spec.learner_memory), lo=1, key=kept) - 1
+    return replace(spec, budget=budget_at(largest))
