@@ -127,8 +127,8 @@ class Plan:
     # For datasets without their files, the message that says where to put them; optional ones are left out.
     missing: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
-    # The algorithms whose smaller values of ``learner_memory`` hold nothing, though larger ones do.
-    too_little: dict[str, list[str]] = field(default_factory=dict)
+    # A sentence per dataset with values of ``learner_memory`` that hold nothing, though larger ones do.
+    too_little: list[str] = field(default_factory=list)
 
     def outdated(self, rows: Rows) -> set[str]:
         """Return the ids of rows that are not planned any more, of datasets whose runs are known."""
@@ -190,7 +190,7 @@ def make_plan(
         except InputError as error:
             problems.append(str(error))
             continue
-        plan.too_little |= {dataset.label: small} if small else {}
+        plan.too_little += [f"{dataset.label}: too little memory for {', '.join(small)}; left out"] if small else []
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
         entries = _entries(config, dataset, info, specs)
@@ -265,39 +265,35 @@ class _Entry(NamedTuple):
     spec: RunSpec
     run_id: Callable[[int, str, int, str | None], str]
     by_repetition: bool
-    # A kernel, a label and a setting: of the run that the budget follows, and of this one where budgets follow it.
-    follows: tuple[str, str, str] | None
-    leads: tuple[str, str, str] | None
+    follows: int | None  # the position of the spec whose support sizes the budget is a fraction of
 
 
 def _entries(config: Config, dataset: DatasetSpec, info: StreamInfo, specs: Sequence[RunSpec]) -> list[_Entry]:
     """Return the specs, those that budgets follow first, because their ids are part of the followers' ids."""
     algorithms, entries = config.on(dataset.label), []
     followed = {spec.budget_of for spec in specs}
+    # Budgets follow the first seed of a setting.
+    first: dict[tuple[str, str, str], int] = {}
     for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
-        kernel, follows, leads = spec.kernel.text if spec.kernel else "", None, None
+        kernel, follows = spec.kernel.text if spec.kernel else "", None
         if spec.budget_of is not None:
-            follows = kernel, spec.budget_of, json.dumps(spec.budget_setting)
+            follows = first[kernel, spec.budget_of, json.dumps(spec.budget_setting)]
         elif spec.label in followed:
-            leads = kernel, spec.label, json.dumps(algorithms[spec.label].source_setting(spec))
+            first.setdefault((kernel, spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), i)
         by_repetition = algorithms[spec.label].seeds == "by_repetition"
-        entries.append(_Entry(i, spec, identity.run_ids(config, dataset, info, spec), by_repetition, follows, leads))
+        entries.append(_Entry(i, spec, identity.run_ids(config, dataset, info, spec), by_repetition, follows))
     return entries
 
 
 def _runs(config: Config, dataset: DatasetSpec, repetition: int, task: str, entries: Sequence[_Entry]) -> list[Run]:
     """Return the runs on one task of one repetition, in the order of their specs."""
-    sources: dict[tuple[str, str, str], Run] = {}
     runs: dict[int, Run] = {}
-    for i, spec, id_of, by_repetition, follows, leads in entries:
+    for i, spec, id_of, by_repetition, follows in entries:
         if by_repetition:
             spec = replace(spec, seed=repetition)
-        source = sources[follows] if follows else None
+        source = None if follows is None else runs[follows]
         run_id = id_of(repetition, task, spec.seed, source.run_id if source else None)
-        run = runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
-        if leads:
-            # Budgets follow the first seed of a setting.
-            sources.setdefault(leads, run)
+        runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
     found = [runs[i] for i in range(len(entries))]
     for select in config.select:
         candidates = tuple(run for run in found if run.spec.label in select.of)

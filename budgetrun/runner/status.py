@@ -93,6 +93,7 @@ def describe(config: Config, options: Options) -> str:
             line += f", about {duration(seconds[label])} on one core, {largest[label] / 1e9:.1f} GB per worker"
         lines.append(line)
     lines += [f"  {label}: its runs are not counted. {why}" for label, why in (plan.missing | plan.left_out).items()]
+    lines += [f"  {why}" for why in plan.too_little]
     if remaining:
         workers = options.workers(config)
         once = compile_seconds(remaining)

@@ -19,7 +19,7 @@ from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.plan import Job, Options, Plan, Run, in_phases, part_of, select, sources, with_budgets
-from budgetrun.runner.progress import Progress
+from budgetrun.runner.progress import Progress, Seldom
 from budgetrun.runner.shards import planned
 
 # The most failed runs that are named at the end.
@@ -45,8 +45,8 @@ def sweep(config: Config, options: Options, report: Callable[[Path], Any] | None
         say(why)
     for label, why in plan.left_out.items():
         say(f"{label} is optional and left out: {why}")
-    for label, small in plan.too_little.items():
-        say(f"{label}: too little memory for {', '.join(small)}; left out")
+    for why in plan.too_little:
+        say(why)
     if not plan.runs and not plan.missing:
         say(f"{config.name}: {'this shard has no run' if whole.runs else 'nothing can be run without its data'}")
         return 0
@@ -77,8 +77,8 @@ class _Sweep:
             metrics=config.metrics,
         )
         self.manifest: dict[str, Any] = {}
-        # When the table and the manifest may be rewritten again.
-        self._next_rewrite = 0.0
+        # The rows are safe in their parts; the table grows with the sweep, so it is not rewritten after every job.
+        self._rewriting = Seldom(self._rewrite, _SHARE_OF_REWRITING)
 
     def run(self) -> int:
         """Run what remains, and return the exit code."""
@@ -226,13 +226,12 @@ class _Sweep:
         if not outcome.stored:
             self.store.save(job.job_id, outcome.rows)
         provenance.add_job(self.manifest, job, outcome)
-        # The rows are safe in their parts; the table grows with the sweep, so it is not rewritten after every job.
-        if (began := time.monotonic()) >= self._next_rewrite:
-            self.store.write_table()
-            self.store.write_manifest(self.manifest)
-            now = time.monotonic()
-            self._next_rewrite = now + (now - began) / _SHARE_OF_REWRITING
+        self._rewriting.tick()
         progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
+
+    def _rewrite(self) -> None:
+        self.store.write_table()
+        self.store.write_manifest(self.manifest)
 
     def _fail(self, job: Job, reasons: Sequence[str], progress: Progress) -> None:
         """Record the runs of a job as failed, each for its reason."""

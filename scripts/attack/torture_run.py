@@ -37,7 +37,8 @@ import pyarrow.parquet
 from torture import PROBLEMS, recorded
 
 import budgetrun.cli
-import budgetrun.runner.live.run as live
+import budgetrun.runner.live.run
+from budgetrun.runner.live import kept
 
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "arrow", "txt")
 OPTIONS = ((), ("--shuffle", "1"), ("--select", "hedge"), ("--scale", "running"), ("--missing", "skip"))
@@ -140,7 +141,7 @@ def _child(folder: Path, arguments: list[str], fault: Fault | None) -> None:
             os.dup2(opened, number)
         sys.argv = ["budgetrun", "run", *arguments]
         # A state is saved after every piece.
-        live.FIRST_SAVED = live._RARELY = 0.0
+        kept.FIRST_SAVED = kept.RARELY = 0.0
         count = 0
 
         def watch(event: str, given: tuple[Any, ...]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -31,9 +30,9 @@ from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner import interrupts
-from budgetrun.runner.live.kept import ByRow, scaler
+from budgetrun.runner.live.kept import ByRow, saving, scaler
 from budgetrun.runner.live.request import FIRST, Request, choices, options_of
-from budgetrun.runner.live.run import FIRST_SAVED, SHARE_OF_SAVING, asked_of, classes_of, stamp_of
+from budgetrun.runner.live.run import asked_of, classes_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
 
@@ -97,7 +96,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             say(sentence)
         if played.rounds:
             say(f"{folder}: continued after {played.rounds:,} rounds")
-        progress, saved, between = RowsProgress(table.n_rows, played.rounds), time.monotonic(), FIRST_SAVED
+        progress = RowsProgress(table.n_rows, played.rounds)
         positive, code, where = table.classes[1], 0, f"{table.where}: --memory-for-all {memory}"
 
         def save() -> None:
@@ -105,6 +104,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             played.encoding = table.encoding
             save_state(path, played, asked=asked, stamp=stamp)
 
+        now_and_then = saving(save)
         try:
             with interrupts.raising():
                 for X, y, _, names in chunks:
@@ -114,10 +114,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
                     with interrupts.deferred():
                         played.play(names, X, np.where(y == positive, 1, -1), where)
                         progress.advance(played.rounds, "")
-                        if (now := time.monotonic()) - saved >= between:
-                            save()
-                            saved = time.monotonic()
-                            between = max(FIRST_SAVED, (saved - now) / SHARE_OF_SAVING)
+                        now_and_then.tick()
         except KeyboardInterrupt:
             code = 130
         progress.close()

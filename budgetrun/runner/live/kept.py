@@ -1,7 +1,7 @@
 """The state of a stream between two calls of `budgetrun run`, and warnings that its numbers may mislead."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -12,7 +12,10 @@ from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
 from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.session import Session
+from budgetrun.runner.progress import Seldom
 
+# The first state is saved after so many seconds; later ones cost at most this share of the time, but come every minute.
+FIRST_SAVED, SHARE_OF_SAVING, RARELY = 2.0, 0.02, 60.0
 # Rows scored at a time, to limit the memory for kernel values.
 _ROWS = 1024
 
@@ -32,6 +35,11 @@ class ByRow:
 def scaler(scale: str, n_features: int) -> Running | ByRow:
     """Return the object that scales the chunks of a stream, in order: ``none``, ``unit_norm`` or ``running``."""
     return Running(n_features) if scale == "running" else ByRow(scale)
+
+
+def saving(save: Callable[[], object]) -> Seldom:
+    """Return what saves the state of a stream now and then, as it is played."""
+    return Seldom(save, SHARE_OF_SAVING, FIRST_SAVED, RARELY)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """One stream: choose the options that the user left open, play it, and write a results folder."""
 
 import copy
-import hashlib
 import json
 import os
 import time
@@ -32,7 +31,7 @@ from budgetrun.play.session import Session
 from budgetrun.results.store.write import Store, move_aside
 from budgetrun.runner import identity, interrupts, provenance
 from budgetrun.runner.job import Outcome, row_of
-from budgetrun.runner.live.kept import Progressed, scaler, warnings
+from budgetrun.runner.live.kept import Progressed, saving, scaler, warnings
 from budgetrun.runner.live.request import FIRST, Request, choices, config_text, options_of
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
@@ -42,8 +41,6 @@ from budgetrun.state import load_state, save_state, using
 # Examples with their classes from 0, or with numbers.
 Chunk = tuple[Matrix, np.ndarray]
 STATE, CONFIG = "stream.state", "config.yaml"
-# The first state is saved after so many seconds; later ones cost at most this share of the time.
-FIRST_SAVED, SHARE_OF_SAVING, _RARELY = 2.0, 0.02, 60.0
 
 
 def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -> int:
@@ -324,7 +321,7 @@ class _Run:
         self._skip = 0 if self._in_parts else self._begun - state.base
         if self._in_parts and state.in_part:
             state.sha256s.append(state.seen)
-        self._saved, self._between = time.monotonic(), FIRST_SAVED
+        self._saving = saving(interrupts.deferred()(self._save))
         # False while some learners have played more rounds than others.
         self._whole = True
 
@@ -408,12 +405,7 @@ class _Run:
         if is_due:
             self._warn()
         self.progress.advance(rounds, self._errors() if is_due else "")
-        now = time.monotonic()
-        if now - self._saved >= self._between:
-            with interrupts.deferred():
-                self._save()
-            took = time.monotonic() - now
-            self._between = min(_RARELY, max(FIRST_SAVED, took / SHARE_OF_SAVING))
+        self._saving.tick()
 
     def _save(self) -> None:
         state = self.state
@@ -423,7 +415,6 @@ class _Run:
         state.encoding |= self.table.means
         with self._loaded():
             save_state(self.request.folder / STATE, state)
-        self._saved = time.monotonic()
 
     def _warn(self, at_end: bool = False) -> None:
         found = warnings(self.state.session, self.state.names, self.table.features, at_end)
@@ -449,14 +440,13 @@ class _Run:
         """Write the rows, curves and manifest of the rounds so far, like those of a sweep."""
         state, session, counts = self.state, self.state.session, self.state.session.counts
         label = self.config.datasets[0].label
-        sha256 = sha256s[0] if len(sha256s) == 1 else hashlib.sha256("\n".join(sha256s).encode()).hexdigest()
         warned = [f"Warning: {sentence}" for sentence in self.warned.values()]
         info = StreamInfo(
             n_examples=counts.rounds,
             n_features=len(self.table.features),
             nnz_per_row=counts.stored / max(1, counts.rounds) if counts.is_sparse else None,
             task_names=["-"],
-            sha256=combined_sha256([sha256]),
+            sha256=combined_sha256(sha256s),
             files={f"part {k}": one for k, one in enumerate(sha256s[:-1], 1)} | {self.table.where: sha256s[-1]},
             notes=[*dict.fromkeys([*state.said, *self.table.notes()]), *warned],
             classes=state.classes,

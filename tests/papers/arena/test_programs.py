@@ -178,6 +178,8 @@ def test_a_check_starts_no_program(tmp_path, capsys):
 def test_a_size_that_holds_nothing_is_left_out_if_another_holds_something(tmp_path, capsys):
     sizes = {"name": "rbp", "learner_memory": ["1KB", "16KB"]}
     path = config(tmp_path, algorithms=[{"name": "perceptron"}, sizes])
+    _, planned, _ = run(capsys, "sweep", path, "--dry-run", "--results", tmp_path)
+    assert "  noisy_gaussians: too little memory for rbp in 1.0 KB; left out\n" in planned
     code, out, err = run(capsys, "sweep", path, "--jobs", 1, "--results", tmp_path)
     assert code == 0, err
     assert "noisy_gaussians: too little memory for rbp in 1.0 KB; left out" in out + err

@@ -16,7 +16,7 @@ from budgetrun import Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
 from budgetrun.runner import interrupts
-from budgetrun.runner.live import by
+from budgetrun.runner.live import by, kept
 from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
 from budgetrun.state import load_state
@@ -156,8 +156,8 @@ def test_the_key_is_not_the_label():
 def test_the_same_command_continues(capsys, monkeypatch):
     """Whatever stops the command, the next one has the results of a run that was never stopped."""
     pd.concat([pd.read_csv("s.csv")] * 20).to_csv("long.csv", index=False)
-    monkeypatch.setattr(by, "FIRST_SAVED", 0.0)
-    monkeypatch.setattr(by, "SHARE_OF_SAVING", 1e9)
+    monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
+    monkeypatch.setattr(kept, "SHARE_OF_SAVING", 1e9)
     request = Request("long.csv", scale="running")
     assert run_by(request, "customer", "50K", Fleet) == 0
     expected = {name: Path("results/long-by", name).read_bytes() for name in ("keys.csv", "curves.csv")}

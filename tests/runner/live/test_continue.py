@@ -9,6 +9,7 @@ import pytest
 
 from budgetrun.base.errors import InputError
 from budgetrun.estimators.predict import predict_stream
+from budgetrun.runner.live import kept
 from budgetrun.runner.live import run as live
 from budgetrun.runner.live.request import Request
 from budgetrun.runner.live.run import run
@@ -49,8 +50,8 @@ def test_two_files_are_one_stream(stopped, monkeypatch):
     assert run(asked("one.csv", results=Path("p"))) == 0
     more = Request("two.csv", continues=Path("p/s"))
     if stopped:
-        monkeypatch.setattr(live, "FIRST_SAVED", 0.0)
-        monkeypatch.setattr(live, "SHARE_OF_SAVING", 1e9)
+        monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
+        monkeypatch.setattr(kept, "SHARE_OF_SAVING", 1e9)
         playing = live._Run._tick
 
         def tick(self, rounds):

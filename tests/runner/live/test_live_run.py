@@ -18,6 +18,7 @@ from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
 from budgetrun.results.store.curves import Curves
+from budgetrun.runner.live import kept
 from budgetrun.runner.live import run as run_module
 from budgetrun.runner.live.request import Request, metrics_of
 from budgetrun.runner.plan import Options
@@ -167,7 +168,7 @@ def test_the_error_of_a_first_round(monkeypatch, capsys):
 
 def test_a_killed_run_continues_from_its_last_state(monkeypatch):
     assert run_module.run(request(name="whole")) == 0
-    monkeypatch.setattr(run_module, "FIRST_SAVED", 0.0)
+    monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
     stopped_after(monkeypatch, 400)
     saved = run_module._Run._save
 
@@ -484,8 +485,8 @@ def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypat
     """Of two groups of learners, one has played the piece and the other has not."""
     given = {"gamma": ("0.1", "1"), "algorithms": ("rbp",)}
     run_module.run(request(name="whole", **given))
-    monkeypatch.setattr(run_module, "FIRST_SAVED", 0.0)
-    monkeypatch.setattr(run_module, "_RARELY", 0.0)
+    monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
+    monkeypatch.setattr(kept, "RARELY", 0.0)
     real, fed = Group.feed, []
 
     def feed(group, X, Y):
