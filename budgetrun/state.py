@@ -312,11 +312,13 @@ class _Reader:
             return formats.read_array(member, allow_pickle=False)
 
 
+def _is_known(module: str) -> bool:
+    """Return whether a module is in one of the packages whose classes a file may name."""
+    return any(f"{module}.".startswith(f"budgetrun.{package}.") for package in _PACKAGES)
+
+
 def _is_ours(cls: type) -> bool:
-    """Return whether a class is defined in one of the packages whose classes a file may name."""
-    inside = cls.__module__.removeprefix("budgetrun.")
-    known = inside != cls.__module__ and any(f"{inside}.".startswith(f"{package}.") for package in _PACKAGES)
-    return known and "<" not in cls.__qualname__
+    return _is_known(cls.__module__) and "<" not in cls.__qualname__
 
 
 def _is_error(cls: type) -> bool:
@@ -331,10 +333,8 @@ def _find(title: str) -> type[Any]:
     """Return the class with this title, if a file may name it."""
     refused = ValueError(f"it names {title!r}, which is not a class of this version of budgetrun")
     module, name = class_now(title)
-    title = f"{module}:{name}"
-    inside = module.removeprefix("budgetrun.").split(".")
-    ours = module.startswith("budgetrun.") and _PATH.fullmatch(module) and _PATH.fullmatch(name)
-    if module != "builtins" and not (ours and {inside[0], ".".join(inside[:2])} & _PACKAGES):
+    ours = _is_known(module) and _PATH.fullmatch(module) and _PATH.fullmatch(name)
+    if module != "builtins" and not ours:
         raise refused
     try:
         found: Any = import_module(module)

@@ -82,21 +82,20 @@ def run_ids(
     added = algorithm_of(spec).added
     # A parameter that came later leaves older runs valid at the value that means what they did.
     parameters = {key: value for key, value in spec.parameters.items() if key not in added or value != added[key]}
-    seed, repetition, source, split = _HOLES
     what: dict[str, Any] = {
         "revisions": sorted(revisions(spec, dataset, info)),
         "data": info.sha256,
         "stream": dataset.model_dump(mode="json", include=_STREAM_KEYS | (_OWN_KEYS if dataset.path else set())),
         "dataset": dataset.label,
         "seed": config.seed,
-        "repetition": repetition,
-        "split": split,
+        "repetition": _HOLE,
+        "split": _HOLE,
         "kernel": str(kernel_of(spec)),
         "tie": config.tie,
         "dtype": config.dtype,
         "label": spec.label,
-        "algorithm": [spec.name, spec.variant, parameters, seed, spec.budget, spec.budget_fraction],
-        "source": source,
+        "algorithm": [spec.name, spec.variant, parameters, _HOLE, spec.budget, spec.budget_fraction],
+        "source": _HOLE,
     }
     if spec.learner_memory is not None:
         what["learner_memory"] = spec.learner_memory
@@ -105,15 +104,10 @@ def run_ids(
     if config.metrics:
         what["metrics"] = [METRICS_REVISION, *sorted(config.metrics)]
     # A plan may have a million runs, and few specs: the text is made once for each spec.
-    text, pieces = json.dumps(what, sort_keys=True), []
-    for hole in _HOLES:
-        piece, _, text = text.partition(f'"{hole}"')
-        pieces.append(piece)
-    a, b, c, d = pieces
+    a, b, c, d, e = json.dumps(what, sort_keys=True).split(f'"{_HOLE}"')
 
     def run_id(repetition: int, split: str, seed: int, source: str | None) -> str:
-        follows = "null" if source is None else f'"{source}"'
-        filled = f"{a}{seed}{b}{repetition}{c}{follows}{d}{_quoted(split)}{text}"
+        filled = f"{a}{seed}{b}{repetition}{c}{_quoted(source)}{d}{_quoted(split)}{e}"
         return hashlib.sha256(filled.encode()).hexdigest()[:16]
 
     return run_id
@@ -121,7 +115,7 @@ def run_ids(
 
 _quoted = lru_cache(json.dumps)
 # What stands for a seed, a repetition, a source and a split, in the order of their keys, and in no config.
-_HOLES = tuple(f"8c1de9d0b4f34a0c {name}" for name in ("seed", "repetition", "source", "split"))
+_HOLE = "8c1de9d0b4f34a0c"
 
 
 def revision_of_rule(spec: SelectSpec) -> str:

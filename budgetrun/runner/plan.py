@@ -63,16 +63,14 @@ class Options:
 
     def command(self, config: Config) -> str:
         """Return the command that runs what a config's results folder lacks."""
-        words = ["budgetrun", "sweep", config.file or config.name]
-        if config.profile != "full":
-            words += ["--profile", config.profile]
-        if self.data_dir is not None:
-            words += ["--data", str(self.data_dir)]
-        if self.results != Path("results"):
-            words += ["--results", str(self.results)]
-        if self.shard is not None:
-            words += ["--shard", str(self.shard)]
-        return shlex.join(words)
+        chosen = [
+            ("--profile", config.profile, "full"),
+            ("--data", self.data_dir, None),
+            ("--results", self.results, Path("results")),
+            ("--shard", self.shard, None),
+        ]
+        words = [word for option, value, usual in chosen if value != usual for word in (option, str(value))]
+        return shlex.join(["budgetrun", "sweep", config.file or config.name, *words])
 
 
 @dataclass(frozen=True, slots=True)
