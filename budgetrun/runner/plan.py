@@ -8,8 +8,10 @@ import json
 import math
 import os
 import shlex
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,13 +19,16 @@ from typing import Any, NamedTuple
 from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.base.files import is_file, source_digest
 from budgetrun.base.limits import sized
+from budgetrun.base.problem import problem_of
 from budgetrun.config import kinds
-from budgetrun.config.kinds import resolve
+from budgetrun.config.kinds import parameter_types, resolve
 from budgetrun.config.problems import nearest
 from budgetrun.config.schema import MOST_RUNS, Config, DatasetSpec, RunSpec, setting_text
 from budgetrun.data import StreamInfo
+from budgetrun.engine.group import trial
+from budgetrun.engine.hypotheses.base import bytes_kept
+from budgetrun.kernels.kinds import row_bytes
 from budgetrun.runner import identity
-from budgetrun.runner.memory import TooLittleMemory, with_budget
 
 
 class Shard(NamedTuple):
@@ -140,6 +145,8 @@ class Plan:
         return list({run.run_id: run for run in [*needed, *chosen]}.values())
 
 
+# The least budget that goes with the other parameters of a learner is below this.
+_MOST_TRIED = 100
 # Rows of a results folder, by run id.
 Rows = Mapping[str, Mapping[str, str]]
 # The most runs of a job. Larger jobs share more kernel values; smaller ones lose less when they are interrupted.
@@ -244,8 +251,8 @@ def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> tuple[li
         where = f"{config.file or config.name}: algorithm {spec.label!r} on dataset {dataset.label!r}"
         try:
             algorithm = identity.algorithm_of(spec)
-            specs.append(with_budget(resolve(spec, algorithm, info.n_examples), algorithm, info))
-        except TooLittleMemory as error:
+            specs.append(_with_budget(resolve(spec, algorithm, info.n_examples), algorithm, info))
+        except _TooLittleMemory as error:
             too_little[spec.label, spec.learner_memory or 0] = f"{where}: {error}"
         except ValueError as error:
             problems += [f"{where}: {line}" for line in str(error).split("\n")]
@@ -254,6 +261,51 @@ def specs_of(config: Config, dataset: DatasetSpec, info: StreamInfo) -> tuple[li
     if problems:
         raise InputError("\n".join(dict.fromkeys(problems)))
     return specs, [f"{label} in {sized(memory)}" for label, memory in too_little]
+
+
+class _TooLittleMemory(ValueError):
+    """No budget of a learner fits its ``learner_memory``."""
+
+
+def _with_budget(spec: RunSpec, algorithm: Any, info: StreamInfo) -> RunSpec:
+    """Return a run's spec with the largest budget whose `bytes_kept` its ``learner_memory`` holds.
+
+    It is at most the number of rounds. A spec without ``learner_memory`` is returned as it is.
+
+    Raises _TooLittleMemory: no budget fits; or ValueError: the learner does not take its parameters together with any.
+    """
+    if spec.learner_memory is None:
+        return spec
+    kernel, shape = identity.kernel_of(spec), problem_of(spec.task).scores_each(info.n_classes)
+    row = row_bytes(info.held_as, info.n_features, info.values_per_example)
+    taken = parameter_types(algorithm)["budget"]
+
+    def goes(budget: int) -> bool:
+        with suppress(ValueError):
+            return not taken.check(budget)[1] and bool(replace(spec, budget=budget).build(algorithm))
+        return False
+
+    found = list(itertools.islice(filter(goes, range(1, _MOST_TRIED)), 2))
+    if len(found) < 2:
+        # The learner says which of its parameters do not go together.
+        replace(spec, budget=_MOST_TRIED).build(algorithm)
+    smallest, following = found
+
+    def budget_at(i: int) -> int:
+        return smallest + i * (following - smallest)
+
+    def kept(i: int) -> float:
+        built = replace(spec, budget=budget_at(i)).build(algorithm)
+        return bytes_kept(*trial(built, kernel, *shape), budget_at(i), row, info.n_features)
+
+    if (least := kept(0)) > spec.learner_memory:
+        raise _TooLittleMemory(
+            f"learner_memory: {sized(spec.learner_memory)} is too little: with a budget of {smallest}, the least, "
+            f"the learner keeps more; give at least {math.ceil(least / 100) / 10:g}KB"
+        )
+    most = max(0, (info.n_examples - smallest) // (following - smallest))
+    largest = bisect_right(range(most + 1), float(spec.learner_memory), lo=1, key=kept) - 1
+    return replace(spec, budget=budget_at(largest))
 
 
 class _Entry(NamedTuple):
