@@ -76,18 +76,22 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     path = folder / STATE
     with using(path) if path.is_file() else nullcontext():
         played = _before(path, asked, stamp)
-        # The rows that a pipe has now follow those that it had, and have the same features.
+        encoding, skip = None, 0
+        if played and request.from_pipe and not request.replay:
+            # The rows that a pipe has now follow those that it had, and have the same features.
+            encoding = played.encoding
+        elif played:
+            skip = played.rounds
         table = open_table(
             request.source,
             label=request.label,
             missing=request.missing,
             classes=classes_of(request.classes) or None,
-            encoding=played.encoding if played and request.from_pipe else None,
+            encoding=encoding,
             continued=True,
             key=by,
         )
         chunks = table.chunks(at_first=FIRST)
-        n_read = played.rounds if played and request.from_pipe else 0
         if played is None:
             first = next(chunks)
             chunks = chain([first], chunks)
@@ -108,11 +112,13 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         try:
             with interrupts.raising():
                 for X, y, _, names in chunks:
-                    n_read += len(y)
-                    if n_read <= played.rounds:
+                    n_again = min(skip, len(y))
+                    skip -= n_again
+                    if n_again == len(y):
                         continue
                     with interrupts.deferred():
-                        played.play(names, X, np.where(y == positive, 1, -1), where)
+                        signs = np.where(y == positive, 1, -1)
+                        played.play(names[n_again:], X[n_again:], signs[n_again:], where)
                         progress.advance(played.rounds, "")
                         now_and_then.tick()
         except KeyboardInterrupt:

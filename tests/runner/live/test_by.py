@@ -181,6 +181,17 @@ def test_the_same_command_continues(capsys, monkeypatch):
     assert run_by(replace(again, force=True), "customer", "60K", Fleet) == 0
 
 
+def test_a_pipe_that_begins_again_is_not_learned_twice(monkeypatch):
+    lines = Path("s.csv").read_bytes().splitlines(keepends=True)
+    for n, replay in ((401, False), (601, True)):
+        piped = io.TextIOWrapper(io.BytesIO(b"".join(lines[:n])))
+        monkeypatch.setattr("sys.stdin", piped)
+        assert run_by(Request("-", gamma=("0.3",), scale="running", replay=replay), "customer", "50K", Fleet) == 0
+    assert run_by(Request("s.csv", gamma=("0.3",), scale="running"), "customer", "50K", Fleet) == 0
+    replayed, whole = (pd.read_csv(f"results/{name}-by/keys.csv") for name in ("stdin", "s"))
+    pd.testing.assert_frame_equal(replayed, whole)
+
+
 @pytest.mark.parametrize("source", ["long.csv", "-"])
 def test_an_interrupt_saves_what_was_played(source, capsys, monkeypatch):
     long = pd.concat([pd.read_csv("s.csv")] * 20)
