@@ -204,8 +204,7 @@ class Session:
         if counts.rounds == self.prefix and self._early is not None and self._in_prefix.min() < FEWEST:
             self.prefix = max(self.prefix, min(self._half, self.prefix + prefix_of(2 * self._half)))
         if counts.rounds == self.prefix:
-            players: list[Any] = [*(member.count for member in self.members), *self.selections]
-            self._of_prefix = [{"prefix_examples": self.prefix, "prefix_mistakes": one.mistakes} for one in players]
+            self._of_prefix = [{"prefix_examples": self.prefix, "prefix_mistakes": n} for n in self._mistakes()]
             if isinstance(self.measures, Errors):
                 for i, columns in enumerate(self._of_prefix):
                     columns["prefix_rmse"] = self.measures.rmse(i)
@@ -214,20 +213,20 @@ class Session:
         """Add a point to the curves, if they do not have it."""
         if self.curve.end == self.rounds:
             return
-        mistakes, sizes = [], []
-        for member in self.members:
-            mistakes.append(member.count.mistakes)
-            sizes.append(0 if member.hypothesis is None else member.hypothesis.size)
-        for selection in self.selections:
-            mistakes.append(selection.mistakes)
-            sizes.append(selection.support_size)
-        self.curve.add(self.rounds, mistakes, sizes, {} if self.measures is None else self.measures.now())
+        sizes = [0 if member.hypothesis is None else member.hypothesis.size for member in self.members]
+        sizes += [selection.support_size for selection in self.selections]
+        self.curve.add(self.rounds, self._mistakes(), sizes, {} if self.measures is None else self.measures.now())
+
+    def _mistakes(self) -> list[int]:
+        """Return the mistakes of each player so far."""
+        players: list[Any] = [*(member.count for member in self.members), *self.selections]
+        return [player.mistakes for player in players]
 
     def totals(self) -> np.ndarray:
         """Return the `Problem.total` of each learner so far, shape (n,)."""
         if isinstance(self.measures, Errors):
             return self.measures.squared
-        return np.array([member.count.mistakes for member in self.members])
+        return np.array(self._mistakes()[: len(self._places)])
 
     def columns(self, i: int) -> dict[str, Any]:
         """Return the columns of runs.csv for player ``i`` after all its rounds, but for those of a test set."""

@@ -75,7 +75,8 @@ def sweep(
         raise InputError(f"jobs: must be an integer >= 1 or None, got {jobs}")
     with tempfile.TemporaryDirectory(prefix="budgetrun-") as folder:
         loaded = _config(config, dict(data or {}), Path(folder)).apply_profile(profile)
-        options = _FromPython(Path(results), jobs, backend=backend, scheduler=scheduler)
+        again = "the same call of budgetrun.sweep"
+        options = Options(Path(results), jobs, backend=backend, scheduler=scheduler, called=again)
         code = run_sweep(loaded, options)
     if code == 130:
         raise KeyboardInterrupt
@@ -165,13 +166,6 @@ class Results:
 
 # Stands for the folder of data that were in memory, in what is recorded.
 _MEMORY = "(in memory) "
-
-
-class _FromPython(Options):
-    """Options of a sweep that Python called."""
-
-    def command(self, config: Config) -> str:
-        return "the same call of budgetrun.sweep"
 
 
 def _config(config: str | Path | Mapping[str, Any], data: dict[str, Any], folder: Path) -> Config:

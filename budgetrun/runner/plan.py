@@ -54,6 +54,7 @@ class Options:
     scheduler: str | None = None  # the address of a dask scheduler
     force: bool = False
     shard: Shard | None = None  # the part of the runs to play; None: all
+    called: str = ""  # what called the sweep, if it is not the command, in words
 
     def workers(self, config: Config) -> int:
         """Return how many workers the sweep of a config uses, by default one per core that this process may use."""
@@ -74,6 +75,8 @@ class Options:
             ("--results", self.results, Path("results")),
             ("--shard", self.shard, None),
         ]
+        if self.called:
+            return self.called
         words = [word for option, value, usual in chosen if value != usual for word in (option, str(value))]
         return shlex.join(["budgetrun", "sweep", config.file or config.name, *words])
 

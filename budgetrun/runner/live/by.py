@@ -245,8 +245,7 @@ class _Played:
         import matplotlib
         from matplotlib.figure import Figure
 
-        n = max(len(sizes) for _, _, sizes in self.times)
-        sizes = np.array([np.pad(sizes, (0, n - len(sizes))) for _, _, sizes in self.times])
+        sizes = pd.DataFrame([sizes for _, _, sizes in self.times]).fillna(0).to_numpy()
         most = np.argsort(-sizes.max(axis=0), kind="stable")[:_DRAWN]
         keys = self.fleet.keys
         with matplotlib.rc_context(STYLE):
