@@ -36,18 +36,15 @@ class DaskBackend(DaskDistributedBackend):  # type: ignore[misc]
         return 2
 
     def start_call(self) -> None:
-        """Watch the cluster."""
         super().start_call()
         self._submitted, self._ended = {}, threading.Event()
         threading.Thread(target=self._watch, args=(self._ended,), daemon=True).start()
 
     def stop_call(self) -> None:
-        """Stop watching."""
         self._ended.set()
         super().stop_call()
 
     def submit(self, func: BatchedCalls, callback: Callable[[Any], object]) -> Future[Any]:
-        """Queue a job."""
         future: Future[Any] = super().submit(func, callback)
         self._submitted[future] = func
         # joblib calls back for results, but not for errors.

@@ -26,11 +26,10 @@ from budgetrun.runner.shards import of_shard, parse
 
 def manifest(config: Config, plan: Plan, options: Options, store: Store | None) -> dict[str, Any]:
     """Return the manifest of a sweep that begins; if its store has results of the same code, it continues theirs."""
-    old = (store.manifest() if store else None) or {}
-    continued = store is not None and bool(old) and not plan.outdated(store.rows())
+    old = store.manifest() if store and not plan.outdated(store.rows()) else None
     datasets = {label: asdict(info) for label, info in plan.infos.items()}
     whole = plan
-    if continued:
+    if old:
         # Datasets that this sweep does not look at (``--only``) are described, and planned, as before.
         recorded = recorded_streams(old) | plan.infos
         datasets = old.get("datasets", {}) | datasets
@@ -60,7 +59,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         "parts": [],
         "failures": [],
     }
-    if store is None or not continued:
+    if store is None or old is None:
         return new
     kept = ["start", "seconds", "parts", "merged"]
     if not plan.remaining(store.ids("done"), options.only):

@@ -26,8 +26,8 @@ class ByRow:
     def __init__(self, scale: str) -> None:
         self.scale = scale
 
-    def scaled(self, X: Matrix) -> Matrix:
-        """Return the next examples scaled, shape (b, d), in place."""
+    def scaled(self, X: Matrix, learn: bool = True) -> Matrix:
+        """Return examples scaled, shape (b, d), in place; there is nothing to learn from them."""
         scale_in_place(X, self.scale, "the stream")
         return X
 
@@ -112,10 +112,7 @@ class Best:
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
-        if isinstance(self._scaler, Running):
-            self._scaler.scale(X, learn=False)
-        else:
-            X = self._scaler.scaled(X)
+        X = self._scaler.scaled(X, learn=False)
         scores = [score(self._member, X[start : start + _ROWS]).T for start in range(0, X.shape[0], _ROWS)]
         return np.concatenate(scores)
 
