@@ -308,11 +308,7 @@ def status(results: Path) -> None:
     """Show how many runs of a results folder, or of a config, are finished, and the command that completes it."""
     from budgetrun.runner.status import status as status_of
 
-    def show(folder: Path) -> list[str]:
-        say(status_of(folder))
-        return []
-
-    for_each(results, act=show, complete=False)
+    for_each(results, act=lambda folder: say(status_of(folder)), complete=False)
 
 
 @main.command(name="list")

@@ -1,5 +1,6 @@
 """From YAML to `Config`: all mistakes of a file are found at once and listed in the order of the file."""
 
+import itertools
 import os
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -22,6 +23,8 @@ from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
 _Some = Annotated[list[Any], Field(min_length=1)]
 MOST_SETTINGS = 100_000  # the most settings of an algorithm on a dataset: each is tried out when a config is checked
 _PROFILE = ValueType(FileName)
+# The most names of files that are read to find Parquet among them: a large folder of other files takes no time.
+_MOST_NAMES = 10_000
 _MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 
@@ -183,7 +186,8 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
 
 def _has_parts(place: Path) -> bool:
     """Return whether a folder holds Parquet files; that of results has a folder ``parts`` of its own."""
-    return os.path.isdir(place) and any(name.suffix in PARQUET for name in place.rglob("*"))
+    names = (name for _, _, files in os.walk(place) for name in files) if os.path.isdir(place) else iter(())
+    return any(name.endswith(PARQUET) for name in itertools.islice(names, _MOST_NAMES))
 
 
 def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:

@@ -44,15 +44,15 @@ def results_option(help_text: str = "Results go here.") -> Callable[[Callable[..
 
 
 def for_each(
-    *results: Path, act: Callable[[Path], list[str]], complete: bool = True, finish: Callable[[], None] | None = None
+    *results: Path, act: Callable[[Path], Any], complete: bool = True, finish: Callable[[], None] | None = None
 ) -> None:
-    """Do something with each results folder, finish, and exit: with 1 if there is a problem or an altered table."""
+    """Do something with each results folder, finish, and exit: with 1 if it returns problems, or a table is altered."""
     problems: list[str] = []
     for folder in dict.fromkeys(folder for one in results for folder in _folders(one)):
         try:
             if complete:
                 _complete(folder)
-            problems += filter(None, act(folder))
+            problems += filter(None, act(folder) or [])
         except AlteredError as error:
             problems.append(str(error))
     if finish:

@@ -12,6 +12,7 @@ from config.demo import GOOD, message, replaced
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
+from budgetrun.config import reader
 from budgetrun.config.problems import MOST_PROBLEMS, FileName, Name, ValueType, value_types
 from budgetrun.config.reader import MOST_SETTINGS, load, read
 from budgetrun.config.schema import MOST_RUNS, DatasetSpec
@@ -183,3 +184,17 @@ def test_a_dataset_without_a_name_beside_values_by_dataset() -> None:
     text = "name: x\ndatasets: [{name: a9a}, {label: [b]}]\nkernel: {name: linear}\nalgorithms:\n"
     with pytest.raises(InputError, match=r"datasets\[1\]\.name: missing"):
         read(f"{text}  - {{name: rbp, budget: {{by_dataset: {{b: 5}}}}}}\n", Path("x.yaml"))
+
+
+def test_of_a_large_folder_without_parquet_only_some_names_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nested = tmp_path / "table" / "year=2026"
+    nested.mkdir(parents=True)
+    (nested / "part-0.parquet").touch()
+    assert reader._has_parts(tmp_path / "table")
+    assert not reader._has_parts(nested / "part-0.parquet")
+    for i in range(5):
+        (tmp_path / f"{i}.txt").touch()
+    monkeypatch.setattr(reader, "_MOST_NAMES", 5)
+    assert not reader._has_parts(tmp_path)
