@@ -117,7 +117,7 @@ def budgets_of(text: str) -> tuple[int, ...]:
     Raises InputError: one of them is not a whole number of at least 1.
     """
     found = [part.strip() for part in text.split(",")]
-    wrong = [part for part in found if not (part.isascii() and part.isdigit() and int(part) >= 1)]
+    wrong = [part for part in found if not (re.fullmatch(r"[0-9]{1,18}", part) and int(part) >= 1)]
     if wrong:
         raise InputError(
             f"--budget {text}: {wrong[0]!r} must be a whole number of at least 1, for example 100,300,1000"
