@@ -1,14 +1,11 @@
-"""Progress of a sweep or a stream: how it is shown, as a bar or as lines, and how often it is saved."""
+"""Progress of a sweep or a stream: a bar on a terminal, elsewhere a line at most every 20 seconds."""
 
-import math
 import os
 import sys
 import time
-from collections.abc import Callable
 
 from budgetrun.base.errors import say
 
-# Without a terminal, there is a line at most so often.
 _SECONDS = 20.0
 
 
@@ -18,24 +15,6 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-class Seldom:
-    """Does something so seldom that it takes at most a share of the time.
-
-    The first time comes after ``least`` seconds, and at least as many, but at most ``most``, are between two times.
-    """
-
-    def __init__(self, action: Callable[[], object], share: float, least: float = 0.0, most: float = math.inf) -> None:
-        self._action, self._share, self._least, self._most = action, share, least, most
-        self._next = time.monotonic() + least
-
-    def tick(self) -> None:
-        """Do it if it is time."""
-        if (began := time.monotonic()) >= self._next:
-            self._action()
-            now = time.monotonic()
-            self._next = now + min(self._most, max(self._least, (now - began) / self._share))
 
 
 class Display:

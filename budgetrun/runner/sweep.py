@@ -19,7 +19,7 @@ from budgetrun.runner.backends import Workers, opened
 from budgetrun.runner.estimate import job_seconds, jobs_within_memory
 from budgetrun.runner.job import Outcome, Settings, failure, timed_out, too_long
 from budgetrun.runner.plan import Job, Options, Plan, Run, in_phases, part_of, select, sources, with_budgets
-from budgetrun.runner.progress import Progress, Seldom
+from budgetrun.runner.progress import Progress
 from budgetrun.runner.shards import planned
 
 # The most failed runs that are named at the end.
@@ -77,8 +77,8 @@ class _Sweep:
             metrics=config.metrics,
         )
         self.manifest: dict[str, Any] = {}
-        # The rows are safe in their parts; the table grows with the sweep, so it is not rewritten after every job.
-        self._rewriting = Seldom(self._rewrite, _SHARE_OF_REWRITING)
+        # When the table and the manifest may be rewritten again.
+        self._next_rewrite = 0.0
 
     def run(self) -> int:
         """Run what remains, and return the exit code."""
@@ -226,12 +226,13 @@ class _Sweep:
         if not outcome.stored:
             self.store.save(job.job_id, outcome.rows)
         provenance.add_job(self.manifest, job, outcome)
-        self._rewriting.tick()
+        # The rows are safe in their parts; the table grows with the sweep, so it is not rewritten after every job.
+        if (began := time.monotonic()) >= self._next_rewrite:
+            self.store.write_table()
+            self.store.write_manifest(self.manifest)
+            now = time.monotonic()
+            self._next_rewrite = now + (now - began) / _SHARE_OF_REWRITING
         progress.advance(len(job.runs), self._seconds(job), outcome.wall_seconds, job.dataset.label)
-
-    def _rewrite(self) -> None:
-        self.store.write_table()
-        self.store.write_manifest(self.manifest)
 
     def _fail(self, job: Job, reasons: Sequence[str], progress: Progress) -> None:
         """Record the runs of a job as failed, each for its reason."""

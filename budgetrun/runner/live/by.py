@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -30,7 +31,7 @@ from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner import interrupts
-from budgetrun.runner.live.kept import ByRow, saving, scaler
+from budgetrun.runner.live.kept import ByRow, next_save, scaler
 from budgetrun.runner.live.request import FIRST, Request, choices, options_of
 from budgetrun.runner.live.run import asked_of, classes_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
@@ -100,7 +101,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             say(sentence)
         if played.rounds:
             say(f"{folder}: continued after {played.rounds:,} rounds")
-        progress = RowsProgress(table.n_rows, played.rounds)
+        progress, next_time = RowsProgress(table.n_rows, played.rounds), next_save(time.monotonic())
         positive, code, where = table.classes[1], 0, f"{table.where}: --memory-for-all {memory}"
 
         def save() -> None:
@@ -108,7 +109,6 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
             played.encoding = table.encoding
             save_state(path, played, asked=asked, stamp=stamp)
 
-        now_and_then = saving(save)
         try:
             with interrupts.raising():
                 for X, y, _, names in chunks:
@@ -120,7 +120,9 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
                         signs = np.where(y == positive, 1, -1)
                         played.play(names[n_again:], X[n_again:], signs[n_again:], where)
                         progress.advance(played.rounds, "")
-                        now_and_then.tick()
+                        if (began := time.monotonic()) >= next_time:
+                            save()
+                            next_time = next_save(began)
         except KeyboardInterrupt:
             code = 130
         progress.close()

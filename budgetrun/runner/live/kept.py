@@ -1,7 +1,8 @@
 """The state of a stream between two calls of `budgetrun run`, and warnings that its numbers may mislead."""
 
 import copy
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -12,7 +13,6 @@ from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.engine import score
 from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.session import Session
-from budgetrun.runner.progress import Seldom
 
 # The first state is saved after so many seconds; later ones cost at most this share of the time, but come every minute.
 FIRST_SAVED, SHARE_OF_SAVING, RARELY = 2.0, 0.02, 60.0
@@ -37,9 +37,10 @@ def scaler(scale: str, n_features: int) -> Running | ByRow:
     return Running(n_features) if scale == "running" else ByRow(scale)
 
 
-def saving(save: Callable[[], object]) -> Seldom:
-    """Return what saves the state of a stream now and then, as it is played."""
-    return Seldom(save, SHARE_OF_SAVING, FIRST_SAVED, RARELY)
+def next_save(began: float) -> float:
+    """Return when the state of a stream is saved again, given when its saving began that has just ended."""
+    now = time.monotonic()
+    return now + min(RARELY, max(FIRST_SAVED, (now - began) / SHARE_OF_SAVING))
 
 
 @dataclass

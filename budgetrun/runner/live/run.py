@@ -31,7 +31,7 @@ from budgetrun.play.session import Session
 from budgetrun.results.store.write import Store, move_aside
 from budgetrun.runner import identity, interrupts, provenance
 from budgetrun.runner.job import Outcome, row_of
-from budgetrun.runner.live.kept import Progressed, saving, scaler, warnings
+from budgetrun.runner.live.kept import Progressed, next_save, scaler, warnings
 from budgetrun.runner.live.request import FIRST, Request, choices, config_text, options_of
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
@@ -321,7 +321,7 @@ class _Run:
         self._skip = 0 if self._in_parts else self._begun - state.base
         if self._in_parts and state.in_part:
             state.sha256s.append(state.seen)
-        self._saving = saving(interrupts.deferred()(self._save))
+        self._next_save = next_save(time.monotonic())
         # False while some learners have played more rounds than others.
         self._whole = True
 
@@ -405,7 +405,10 @@ class _Run:
         if is_due:
             self._warn()
         self.progress.advance(rounds, self._errors() if is_due else "")
-        self._saving.tick()
+        if (began := time.monotonic()) >= self._next_save:
+            with interrupts.deferred():
+                self._save()
+            self._next_save = next_save(began)
 
     def _save(self) -> None:
         state = self.state
