@@ -114,10 +114,14 @@ class Learner(Compilable, ABC):
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def parameters_as_fields(cls: type[L]) -> type[L]:
     """Give a learner an ``__init__`` that stores its parameters: its annotated attributes and those of its bases."""
-    for name in set(cls.__annotations__) - set(vars(cls)):
+    own = cls.__annotations__.keys()
+    for name in own - vars(cls).keys():
         # It is required, whatever value an attribute of a base has.
         setattr(cls, name, field())
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    for name in own & vars(made).keys() & made.__dataclass_fields__.keys():  # type: ignore[attr-defined]
+        # Compiled code takes what a class has for a constant, and this is only a default.
+        delattr(made, name)
     # Again: its page tells the parameters of its ``__init__``.
     complete(made)
     return made
