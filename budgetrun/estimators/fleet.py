@@ -64,8 +64,9 @@ class Fleet:
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
         mistake bound of a key is that of a Forgetron with this budget.
-    policy : {"square_root", "equal_split", "harmless", "least_damage", "mistakes", "oldest", "random", "sum_bound"}
-        Who gives up an example; see docs/fleet.md.
+    policy : str
+        Who gives up an example: "equal_split", "harmless", "least_damage", "mistakes", "oldest", "random",
+        "square_root", "sum_bound" or "younger_half"; see docs/fleet.md.
     greedy : bool
         Remove an example that does no harm, if there is one, instead of the oldest.
     shared_rows : bool
@@ -277,8 +278,8 @@ class Fleet:
         number = self._numbers.pop(name)
         self._begun.forget(number)
         self._free.append(number)
-        self._charged -= learner_bytes(name)
-        self._begun.counts[LIMIT] += learner_bytes(name)
+        self._charged -= learner_bytes(name, self._policy)
+        self._begun.counts[LIMIT] += learner_bytes(name, self._policy)
 
     def export(self, key: int | str) -> Any:
         """Return the classifier of a key, a `Forgetron` of the classes -1 and +1 that predicts the same alone.
@@ -349,7 +350,7 @@ class Fleet:
     def room_for(self, keys: Iterable[int | str], n_features: int) -> int:
         """Return how many of these new keys, in their order, have room for their floors."""
         floor = self.floor * self.example_bytes(n_features)
-        needed = np.cumsum([learner_bytes(key) + floor for key in keys])
+        needed = np.cumsum([learner_bytes(key, self._policy) + floor for key in keys])
         return int(np.searchsorted(needed, self.memory - self._charged - len(self) * floor, side="right"))
 
     # -- files -----------------------------------------------------------------------------------------------------
@@ -425,7 +426,7 @@ class Fleet:
 
     def _create(self, keys: list[Any], n_features: int) -> list[int]:
         """Create keys, if their floors fit; return what is to be taken from the limit for each."""
-        charges = [learner_bytes(key) for key in keys]
+        charges = [learner_bytes(key, self._policy) for key in keys]
         if self.shared_rows and self._memory is not None:
             raise ValueError(f"with shared_rows, the keys are those of the first call, and {keys[0]!r} is new")
         if self.room_for(keys, n_features) < len(keys):

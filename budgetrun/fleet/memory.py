@@ -65,6 +65,8 @@ class SharedMemory(Compilable):
         By learner: its oldest and its youngest entry, n, b, the fewest entries before a removal that shrank (0 for
         none), whether the youngest is of this round; M; its rounds; Q; the sum of log(1 / Phi), for U of the floor;
         ||f||^2.
+    of_younger : ndarray, shape (most_learners,)
+        By learner, if the policy asks for it: the mistakes that the younger half of its entries would have made alone.
     prices, tree : ndarray
         What the policy compares, and a tournament over the learners that are above their floors.
 
@@ -110,6 +112,7 @@ class SharedMemory(Compilable):
         # The mistakes of all when an entry, or the last entry of a row, was inserted.
         self.born = np.zeros((n_rows if policy.by_row else n) if policy.by_age else 0, dtype=np.int64)
         self.ones, self.prices = _aligned(most_learners, 8), np.zeros(most_learners)
+        self.of_younger = np.zeros(most_learners if policy.by_halves else 0, dtype=np.int64)
         self.links = self.cells.view(np.int32)
         self.ints, self.longs = self.ones.view(np.int32), self.ones.view(np.int64)
         self.tree = np.zeros(2 << max(most_learners - 1, 1).bit_length(), dtype=np.int32)
@@ -156,6 +159,8 @@ class SharedMemory(Compilable):
         right = (n_bytes, held, slots - held), slot, counts[LIMIT] <= self.most[0]
         if right != ((counts[BYTES], counts[ENTRIES], len(free)), 0, True):
             raise ValueError("its counts are not those of its entries")
+        if self.policy.by_halves and (self.of_younger < (self.longs[:, M] > 0)).any():
+            raise ValueError("a learner has mistakes, and the younger half of its entries none")
         if not self.policy.fits(self):
             raise ValueError("it names learners that are not there")
 
@@ -164,6 +169,8 @@ class SharedMemory(Compilable):
         slots, places = int(self.counts[NEW_SLOT]), int(self.counts[NEW_ROW])
         learners = int(np.flatnonzero(self.longs.any(axis=1))[-1:].sum()) + 1
         found = {"cells": slots, "ones": learners, "prices": learners, "tree": len(self.tree), "counts": 10}
+        if self.policy.by_halves:
+            found["of_younger"] = learners
         found["born"] = min(places if self.shares and self.policy.by_row else slots, len(self.born))
         return found | ({"holders": places, "rows": places} if self.shares else {})
 
@@ -180,6 +187,7 @@ class SharedMemory(Compilable):
         values = self._values(slots, x)
         score = self._sum(slots, values)
         self.longs[j, SEEN] += 1
+        self._note_younger(j, y, slots, values)
         if y * score <= 0:
             slot = self._take_slot()
             self.row(slot)[:] = x
@@ -201,7 +209,9 @@ class SharedMemory(Compilable):
             if labels[j]:
                 self.longs[j, SEEN] += 1
                 slots = self.slots_of(j)
-                out[j] = self._sum(slots, taken(values, self.places(slots)))
+                own = taken(values, self.places(slots))
+                out[j] = self._sum(slots, own)
+                self._note_younger(j, labels[j], slots, own)
         for j in range(m):
             if labels[j] and labels[j] * out[j] <= 0:
                 slots = self.slots_of(j)
@@ -218,6 +228,13 @@ class SharedMemory(Compilable):
         self.relieve()
         for i in np.flatnonzero(self.ints[:m, FRESH]):
             self._settle(int(i))
+
+    def _note_younger(self, j: int, y: int, slots: np.ndarray, values: np.ndarray) -> None:
+        """Count a mistake of the younger half of a learner's entries."""
+        half = len(slots) // 2
+        if self.policy.by_halves and y * self._sum(slots[half:], values[half:]) <= 0:
+            self.of_younger[j] += 1
+            self.refresh(j)
 
     def _settle(self, j: int) -> None:
         """End the round of a learner that erred: from now on, its youngest entry may go, too."""
@@ -261,6 +278,8 @@ class SharedMemory(Compilable):
         for slot in self.slots_of(j):
             self._free_slot(slot)
         self.ones[j] = 0.0
+        if self.policy.by_halves:
+            self.of_younger[j] = 0
         self.refresh(j)
 
     # -- read by policies ------------------------------------------------------------------------------------------
@@ -471,9 +490,9 @@ def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple
     return together - (0 if shares else row) + age * (not by_row), row + 4 * shares + age * by_row
 
 
-def learner_bytes(key: int | str) -> int:
+def learner_bytes(key: int | str, policy: Policy) -> int:
     """Return the bytes of a learner besides its entries: in the arrays, in a dict of the keys, and of its key."""
-    return _LEARNER + -(-sys.getsizeof(key) // _STEP) * _STEP
+    return _LEARNER + 8 * policy.by_halves + -(-sys.getsizeof(key) // _STEP) * _STEP
 
 
 def most_learners(limit: int, floor_bytes: int) -> int:

@@ -551,7 +551,7 @@ def _shared_measured() -> str:
     """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     from scipy.stats import t
 
-    policies = ["oldest", "least damage", "sum bound", "square root", "harmless", "best fixed split"]
+    policies = ["oldest", "least damage", "sum bound", "harmless", "square root", "younger half", "best fixed split"]
     splits = pd.read_csv(RESULTS / "shared_memory" / "splits.csv")
     splits["label"] = "best fixed split"
     rows = []

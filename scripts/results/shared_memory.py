@@ -174,8 +174,8 @@ class _Traced(adversaries.Watched):
             self.traced.setdefault(key, []).append((f.M, f.Q, f.allowed()))
 
 
-def draw_sweep(name: str, dataset: str) -> None:
-    """Draw mistakes and the worst tenth of the learners over bytes, and who holds how much over time."""
+def draw_sweep(name: str, dataset: str, policy: str) -> None:
+    """Draw mistakes and the worst tenth of the learners over bytes, and who holds how much over time with a policy."""
     results = load(FOLDER.parent / name)
     runs = results.runs[results.runs["dataset"] == dataset]
     facts, limits = map_json(runs["facts"]), [given["shared_memory"] for given in map_json(runs["parameters"])]
@@ -190,7 +190,7 @@ def draw_sweep(name: str, dataset: str) -> None:
     for axes, title in ((left, "mistakes of all"), (middle, "error of the worst tenth")):
         axes.set(xscale="log", yscale="log", xlabel="bytes", title=title)
     left.legend(fontsize=8)
-    chosen = runs[(runs["label"] == "square root") & (runs["repetition"].astype(int) == 0)].sort_values("bytes")
+    chosen = runs[(runs["label"] == policy) & (runs["repetition"].astype(int) == 0)].sort_values("bytes")
     draw_held(right, results.folder, chosen.iloc[len(chosen) // 2])
     save(figure, FOLDER / f"{dataset}.png")
 
@@ -333,7 +333,8 @@ if __name__ == "__main__":
     if options.keys:
         check_keys(FOLDER / "keys.csv", int(options.keys[0]), options.keys[1:])
     elif options.sweeps:
-        for sweep, label in (("digits", "usps"), ("fleet", "keys_100"), ("keys", "keys_1000")):
-            draw_sweep(f"shared_memory_{sweep}", label)
+        draw_sweep("shared_memory_digits", "usps", "square root")
+        draw_sweep("shared_memory_fleet", "keys_100", "younger half")
+        draw_sweep("shared_memory_keys", "keys_1000", "younger half")
     else:
         main()

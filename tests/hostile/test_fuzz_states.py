@@ -165,7 +165,7 @@ def test_an_edited_stream_of_keys_continues_or_is_refused_in_a_sentence(keyed, s
 
 
 @pytest.mark.parametrize("rows", ["own", "shared"])
-@pytest.mark.parametrize("policy", ["square_root", "random"])
+@pytest.mark.parametrize("policy", ["younger_half", "random"])
 @given(seed=SEEDS)
 def test_an_edited_fleet_is_used_or_refused_in_a_sentence(policy, rows, seed, tmp_path_factory):
     path, given = tmp_path_factory.getbasetemp() / "edited", examples(rows)

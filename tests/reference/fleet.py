@@ -44,6 +44,7 @@ class One:
     M: int = 0
     Q: float = 0.0
     N: float = math.inf  # fewest own mistakes since the insertion of an entry whose removal shrank; its own included
+    M_younger: int = 0  # mistakes that the younger half of its entries would have made alone
     removed: list = field(default_factory=list)  # (||f||, phi) of the removals that shrank
 
     def value(self, x, entries=None):
@@ -289,6 +290,22 @@ class SquareRoot(SumBound):
     otherwise = LargestRoot()
 
 
+class LargestRootOfYounger(Policy):
+    """The learner that holds most for the square root of the mistakes of its younger half."""
+
+    def price(self, fleet, f):
+        return -len(f.held) / math.sqrt(f.M_younger)
+
+
+class YoungerHalf(SumBound):
+    """As `SquareRoot`, with the mistakes that the younger half of the entries would have made alone."""
+
+    otherwise = LargestRootOfYounger()
+
+    def saw(self, fleet, f, x, y, score):
+        f.M_younger += y * f.value(x, f.held[len(f.held) // 2 :]) <= 0
+
+
 POLICIES = {
     "equal_split": EqualSplit,
     "mistakes": Mistakes,
@@ -298,6 +315,7 @@ POLICIES = {
     "sum_bound": SumBound,
     "harmless": Harmless,
     "square_root": SquareRoot,
+    "younger_half": YoungerHalf,
 }
 
 

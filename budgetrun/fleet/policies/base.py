@@ -17,6 +17,7 @@ class Policy(Compilable):
         False  #: whether prices depend on the ages of entries across learners, which are then stored
     )
     by_row: ClassVar[bool] = False  #: whether ages are stored by row: entries of the same row have the same
+    by_halves: ClassVar[bool] = False  #: whether prices depend on what the younger halves of learners would predict
     greedy: ClassVar[bool] = False  #: whether any entry may go that does no harm, not only the oldest of a learner
 
     def price(self, memory: Any, j: int) -> float:

@@ -23,4 +23,8 @@ class SquareRoot(Policy):
         sigma, mu = memory.weight_and_margin(memory.oldest(j))
         if memory.phi(j, sigma, mu) == 1:
             return damage(sigma, mu)
-        return float(_MOST - memory.size(j) / math.sqrt(memory.mistakes(j)))
+        return float(_MOST - memory.size(j) / math.sqrt(self.worth(memory, j)))
+
+    def worth(self, memory: Any, j: int) -> float:
+        """Return the number of a learner whose square root its size should be in proportion to."""
+        return float(memory.mistakes(j))

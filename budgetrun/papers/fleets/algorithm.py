@@ -9,7 +9,16 @@ from pydantic import Field
 from budgetrun.base.params import Count, NotNegative, Seed
 
 PolicyName = Literal[
-    "equal_split", "harmless", "least_damage", "mistakes", "multitask", "oldest", "random", "square_root", "sum_bound"
+    "equal_split",
+    "harmless",
+    "least_damage",
+    "mistakes",
+    "multitask",
+    "oldest",
+    "random",
+    "square_root",
+    "sum_bound",
+    "younger_half",
 ]
 
 
