@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from race_river import Rounds, versions
 from river import drift, ensemble, forest, linear_model, neighbors, tree
 from threadpoolctl import threadpool_limits
@@ -63,7 +64,7 @@ class Row:
 
 @dataclass
 class Window:
-    """The error of one model in one part of a stream; a row of windows.csv."""
+    """The error of one model in one part of a stream; a row of windows.csv.gz."""
 
     dataset: str
     model: str
@@ -201,7 +202,8 @@ def main() -> None:
             ]
             draw(spec.label, config.report.titles[spec.label], parts, shown, changes_of(spec))
             write_csv(FOLDER / "race.csv", rows)
-            write_csv(FOLDER / "windows.csv", windows)
+            packed = {"method": "gzip", "mtime": 0}
+            pd.DataFrame(windows).to_csv(FOLDER / "windows.csv.gz", index=False, compression=packed)
     (FOLDER / "race.md").write_text(page(rows))
 
 
