@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import numpy as np
@@ -119,9 +119,10 @@ def parameters_as_fields(cls: type[L]) -> type[L]:
         # It is required, whatever value an attribute of a base has.
         setattr(cls, name, field())
     made = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    for name in own & vars(made).keys() & made.__dataclass_fields__.keys():  # type: ignore[attr-defined]
-        # Compiled code takes what a class has for a constant, and this is only a default.
-        delattr(made, name)
+    for one in fields(made):  # type: ignore[arg-type]
+        if one.init and one.name in own & vars(made).keys():
+            # Compiled code takes what a class has for a constant, and this is only a default.
+            delattr(made, one.name)
     # Again: its page tells the parameters of its ``__init__``.
     complete(made)
     return made

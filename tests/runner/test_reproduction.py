@@ -138,7 +138,9 @@ def rerun(config, spec, runs, folder):
         sizes = {row["run_id"]: row["support_size"] for row in rows}
     store, ready = Store(folder / "stored"), tuple(with_budgets(runs, sizes))
     store.parts.mkdir(parents=True)
-    store.save("again", run_job(Job("again", spec, 0, ready, source_digest()), settings).rows)
+    # A job of a solver or a fleet has one run.
+    for number, part in enumerate([(run,) for run in ready] if config.kind else [ready]):
+        store.save(f"again{number}", run_job(Job("again", spec, 0, part, source_digest()), settings).rows)
     # As text, as a sweep would have written them.
     found = store.rows()
     return [(run, found[run.run_id]) for run in ready]
