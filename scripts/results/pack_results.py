@@ -7,11 +7,11 @@ import argparse
 import gzip
 from pathlib import Path
 
-LARGE = 50_000
+LARGE = 30_000
 
 
 def pack(table: Path) -> None:
-    """Replace a table by one with ``.gz`` if it is above 50 KB; the same rows give the same bytes."""
+    """Replace a table by one with ``.gz`` if it is above 30 KB; the same rows give the same bytes."""
     if not table.is_file() or table.stat().st_size <= LARGE:
         return
     with table.with_name(f"{table.name}.gz").open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
