@@ -62,9 +62,20 @@ def exp_of(x):
         shifted = x * LOG2_E + ROUND
         n = shifted - ROUND
         r = (x - n * _HIGH) - n * _LOW
-        p = TAYLOR[13]
-        for k in range(12, -1, -1):
-            p = p * r + TAYLOR[k]
+        # Written out: numba warns of a loop that it inlines.
+        p = TAYLOR[13] * r + TAYLOR[12]
+        p = p * r + TAYLOR[11]
+        p = p * r + TAYLOR[10]
+        p = p * r + TAYLOR[9]
+        p = p * r + TAYLOR[8]
+        p = p * r + TAYLOR[7]
+        p = p * r + TAYLOR[6]
+        p = p * r + TAYLOR[5]
+        p = p * r + TAYLOR[4]
+        p = p * r + TAYLOR[3]
+        p = p * r + TAYLOR[2]
+        p = p * r + TAYLOR[1]
+        p = p * r + TAYLOR[0]
         # The bits of n are the lowest of `shifted`; the rest is shifted out below.
         power = _as_int(shifted)
         first = max(power, _LEAST_POWER)
