@@ -185,7 +185,7 @@ def _are_too_many(checker: Checker, specs: list[AlgorithmSpec | None], datasets:
 
 
 def _has_parts(place: Path) -> bool:
-    """Return whether a folder holds Parquet files; that of results has a folder ``parts`` of its own."""
+    """Return whether a folder holds Parquet files among the first names; one of results has ``parts`` of its own."""
     names = (name for _, _, files in os.walk(place) for name in files) if os.path.isdir(place) else iter(())
     return any(name.endswith(PARQUET) for name in itertools.islice(names, _MOST_NAMES))
 

@@ -278,8 +278,9 @@ class Fleet:
         number = self._numbers.pop(name)
         self._begun.forget(number)
         self._free.append(number)
-        self._charged -= learner_bytes(name, self._policy)
-        self._begun.counts[LIMIT] += learner_bytes(name, self._policy)
+        charge = learner_bytes(name, self._policy)
+        self._charged -= charge
+        self._begun.counts[LIMIT] += charge
 
     def export(self, key: int | str) -> Any:
         """Return the classifier of a key, a `Forgetron` of the classes -1 and +1 that predicts the same alone.

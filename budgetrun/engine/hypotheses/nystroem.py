@@ -8,6 +8,9 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.features import BlockFeatures
 
+# In units of the trace of K: smaller singular values count as 0.
+_LEAST = 1e-6
+
 
 class Nystroem(OfFeatures, Expansion):
     """f = sum_i coef_i k(x_i, .), until `approximate` replaces it by w . z(x) and fixes the support set.
@@ -124,10 +127,6 @@ class Sketch:
         Q = np.zeros((len(self._S), rank))
         Q[self._sampled] = inverse @ (canonical(values, every, rounding, rank) * roots)
         return Q
-
-
-# In units of the trace of K: smaller singular values count as 0.
-_LEAST = 1e-6
 
 
 def canonical(values: np.ndarray, vectors: np.ndarray, rounding: float, rank: int) -> np.ndarray:

@@ -26,5 +26,5 @@ class SquareRoot(Policy):
         return float(_MOST - memory.size(j) / math.sqrt(self.worth(memory, j)))
 
     def worth(self, memory: Any, j: int) -> float:
-        """Return the number of a learner whose square root its size should be in proportion to."""
+        """Return the number to whose square root the size of learner ``j`` should be proportional."""
         return float(memory.mistakes(j))

@@ -8,7 +8,8 @@ from budgetrun.fleet.policies.square_root import SquareRoot
 class YoungerHalf(SquareRoot):
     """As `SquareRoot`, with the mistakes that the younger half of a learner's entries would have made alone.
 
-    They count what its memory is good for: labels that are noise cost mistakes, but half the entries make no more.
+    Where labels are noise, half of the entries err about as often as all; where memory helps, they err more often, and
+    the learner may hold more.
     """
 
     name = "younger_half"
