@@ -127,7 +127,8 @@ class DatasetSpec(_Spec):
     @classmethod
     def _own_in_file_order(cls, data: Any) -> Any:
         own = isinstance(data, dict) and data.get("path") is not None
-        return {"order": "file", **data} if own else data
+        # As a path, a URL loses a slash.
+        return {"order": "file", "typed_path": str(data["path"]), **data} if own else data
 
     @field_validator("label", mode="before")
     @classmethod

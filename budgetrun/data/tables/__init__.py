@@ -3,10 +3,14 @@
 import hashlib
 import os
 import re
+import shutil
 import sys
+import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -106,7 +110,7 @@ def _file(source: Any, name: str | None) -> Reader:
     elif str(source) == "-":
         origin = Pipe(sys.stdin.buffer, name or "standard input")
     elif is_url(str(source)):
-        origin = File(_fetched(str(source)), name or str(source))
+        origin = Fetched(str(source), name)
     elif is_table(Path(source)):
         origin = origin_of(Path(source), name)
     else:
@@ -121,20 +125,31 @@ def _file(source: Any, name: str | None) -> Reader:
     return Vectors(floats(examples.X), examples.y, origin, formats.revision(kind))
 
 
-def _fetched(url: str) -> Path:
-    """Return the path of a temporary copy of what is at a URL, with its name."""
-    try:
-        import fsspec
+class Fetched(File):
+    """A temporary copy of what is at a URL."""
 
-        return Path(fsspec.open_local(f"simplecache::{url}", simplecache={"same_names": True}))
-    except ImportError as error:
-        raise InputError(
-            f"{url}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
-            "download the file first"
-        ) from None
-    except Exception as error:
-        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise InputError(f"{url}: cannot be read ({told}); download the file first") from error
+    def __init__(self, url: str, name: str | None = None) -> None:
+        folder = tempfile.mkdtemp(prefix="budgetrun-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        try:
+            from fsspec.core import url_to_fs
+
+            files, place = url_to_fs(url)
+            copy = Path(folder, Path(urlsplit(place).path).name or "data")
+            files.get_file(place, str(copy))
+        except ImportError as error:
+            raise InputError(
+                f"{url}: reading URLs needs more packages ({error}); type pip install 'budgetrun[remote]', or "
+                "download the file first"
+            ) from None
+        except FileNotFoundError as error:
+            raise InputError(f"{url}: no such file") from error
+        except Exception as error:
+            told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise InputError(f"{url}: cannot be read ({told}); download the file first") from error
+        super().__init__(copy, name or url)
+        if self.head(1 << 10).lstrip().lower().startswith((b"<!doctype html", b"<html")):
+            raise InputError(f"{url}: a web page; give the address of the file itself")
 
 
 def is_table(path: Path) -> bool:

@@ -14,6 +14,7 @@ import yaml
 
 from budgetrun import learners
 from budgetrun.base.errors import CONTROL, InputError, one_line, printable
+from budgetrun.base.files import is_url
 from budgetrun.base.params import STARTING
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.base.registry import parameters
@@ -83,7 +84,8 @@ class Request:
         """The name of the results folder."""
         if self.name or self.from_pipe:
             return self.name or "stdin"
-        name = printable(Path(self.source).name.partition(".")[0].lower()) or "data"
+        source = re.split("[?#]", self.source)[0] if is_url(self.source) else self.source
+        name = printable(Path(source).name.partition(".")[0].lower()) or "data"
         found = slug(name)
         # Names of figures, which add to it, have at most 100 characters.
         return found if len(found) <= 80 else f"{found[:70]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -1,6 +1,12 @@
 """`budgetrun run` and a sweep of its config give the same runs, wherever the table comes from."""
 
 import csv
+import gc
+import gzip
+import http.server
+import re
+import tempfile
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +15,7 @@ import pytest
 
 from budgetrun.base.errors import InputError
 from budgetrun.config import load
+from budgetrun.data.tables import open_table
 from budgetrun.runner.live.request import Request
 from budgetrun.runner.live.run import run
 from budgetrun.runner.plan import Options
@@ -83,3 +90,80 @@ def test_a_changed_part_is_noticed(frame):
     frame[:60].to_parquet("parts/2.pq")
     with pytest.raises(InputError, match="parts: the file has changed since 700 of its rows were played"):
         run(Request(source, **FAST))
+
+
+class Server(http.server.SimpleHTTPRequestHandler):
+    """Files of this folder; what is in half/ ends half-way."""
+
+    def do_GET(self):
+        self.path, _, half = self.path.partition("?")[0].partition("/half")
+        if not half:
+            super().do_GET()
+            return
+        content = Path(half[1:]).read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2])
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def address(tmp_path, monkeypatch):
+    pytest.importorskip("fsspec")
+    pytest.importorskip("aiohttp")
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_table_on_a_server_is_the_one_in_a_file(frame, address):
+    frame.to_parquet("s.parquet")
+    Path("s.csv.gz").write_bytes(gzip.compress(Path("s.csv").read_bytes()))
+    run(Request("s.csv", **FAST))
+    for k, name in enumerate(["s.csv", "s.parquet", "s.csv.gz", "s.csv.gz?from=a/*.b"], 2):
+        assert run(Request(f"{address}/{name}", **FAST)) == 0
+        assert rows(f"results/s-{k}") == rows("results/s")
+    gc.collect()
+    assert list(Path("temporary").iterdir()) == []
+
+
+def test_a_stream_goes_on_on_a_server(frame, address):
+    frame[:300].to_csv("a.csv", index=False)
+    frame[300:].to_csv("b.csv", index=False)
+    for name, place in (("file", ""), ("url", f"{address}/")):
+        run(Request(f"{place}a.csv", name=name, **FAST))
+        assert run(Request(f"{place}b.csv", continues=Path("results", name))) == 0
+    assert rows("results/url") == rows("results/file")
+
+
+def test_files_of_the_same_name_are_different(frame, address):
+    Path("other").mkdir()
+    frame[:50].to_csv("other/s.csv", index=False)
+    tables = [open_table(f"{address}/{name}") for name in ("s.csv", "other/s.csv")]
+    assert [sum(len(y) for _, y, *_ in table.chunks()) for table in tables] == [700, 50]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("none.csv", "{}: no such file"),
+        ("half/s.csv", "{}: cannot be read (ClientPayloadError: Response payload is not completed"),
+        ("", "{}: a web page; give the address of the file itself"),
+    ],
+)
+def test_what_a_server_does_not_have_is_one_sentence(address, place, message):
+    with pytest.raises(InputError, match=re.escape(message.format(f"{address}/{place}"))):
+        run(Request(f"{address}/{place}", **FAST))
+    assert not Path("results").exists()
+
+
+def test_a_server_that_is_not_there_is_one_sentence(address):
+    told = r": cannot be read \(ClientConnectorError: Cannot connect to host 127.0.0.1:1 .*\); download the file first"
+    with pytest.raises(InputError, match=told):
+        run(Request("http://127.0.0.1:1/s.csv", **FAST))
