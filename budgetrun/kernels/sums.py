@@ -44,11 +44,13 @@ def inner(values: np.ndarray, others: np.ndarray) -> Any:
 
 @compiled_as("product")
 def product(values: np.ndarray, vector: np.ndarray) -> Any:
-    """Return the product of a matrix, stored by rows, or a vector, and a vector; not added in a stated order.
+    """Return the product of a contiguous matrix, or a vector, and a vector; not added in a stated order.
 
     Compiled code, too, calls scipy's linear algebra library, which may be another one than numpy's.
     """
-    return dgemv(1.0, values.T, vector, trans=1) if values.ndim > 1 else ddot(values, vector)
+    if values.ndim == 1:
+        return ddot(values, vector)
+    return dgemv(1.0, values.T, vector, trans=1) if values.flags.c_contiguous else dgemv(1.0, values, vector)
 
 
 @compiled_as("add_outer")

@@ -5,6 +5,7 @@ names that its pickles and saved files refer to. The scripts that wrote them, wi
 commit 1d65bb6f.
 """
 
+import copy
 import csv
 import importlib
 import json
@@ -23,6 +24,9 @@ from sweeping import run
 
 import budgetrun
 from budgetrun.base.errors import InputError
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
 
 DATA = Path(__file__).parent / "0.2.0"
 EXPECTED = json.loads(path.read_text()) if (path := DATA / "expected.json").is_file() else {}
@@ -343,3 +347,18 @@ def test_models_of_auto_whose_weights_had_other_scales_predict_as_before(tmp_pat
     model.partial_fit(X, model.predict(X))
     assert model.n_rounds_ == 64
     assert np.isfinite(predict(X)).all()
+
+
+def test_krls_with_a_cholesky_factor_goes_on():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.normal(size=80)
+    learner = find("krls", task="regression")(budget=8, nu=0.01)
+    group = Group(Gaussian(gamma=1), [learner])
+    group.feed(X[:50], y[None, :50])
+    before = copy.deepcopy(learner)
+    upper = np.linalg.inv(learner.frame).T
+    old = {"budget": 8, "nu": 0.01, "factor": upper, "P": upper.T @ learner.spread @ upper}
+    learner.__dict__.clear()
+    learner.__setstate__(old)
+    assert (learner.frame, learner.spread) == (closely(before.frame), closely(before.spread))
+    assert np.isfinite(group.feed(X[50:], y[None, 50:])).all()
