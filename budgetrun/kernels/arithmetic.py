@@ -20,6 +20,8 @@ ROUND = 6755399441055744.0
 TAYLOR = tuple(1 / math.factorial(k) for k in range(14))
 # exp of anything below is 0.
 LEAST = -800.0
+# Below any sum of squares whose root matters.
+LEAST_SUM = 1e-300
 
 
 def exp(x: Any) -> Any:

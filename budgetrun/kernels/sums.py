@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg.blas import ddot, dgemv
 
 from budgetrun.kernels import compiling
+from budgetrun.kernels.arithmetic import LEAST_SUM
 from budgetrun.kernels.compiling.objects import compiled_as
 
 
@@ -102,6 +103,23 @@ def drop_place(places: np.ndarray, i: int, n: int) -> int:
 def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
     """Write values to some places of an array."""
     to[places] = values
+
+
+@compiled_as("inner_at")
+def inner_at(values: np.ndarray, places: np.ndarray, others: np.ndarray) -> Any:
+    """Return the inner product of the values in some places and others, as `inner` does."""
+    return inner(taken(values, places), others)
+
+
+@compiled_as("adapt")
+def adapt(
+    w: np.ndarray, squared: np.ndarray, places: np.ndarray, slope: float, values: np.ndarray, step: float
+) -> None:
+    """Change weights by step g / sqrt(the sum of g^2 so far), which ``squared`` holds, for g = slope values."""
+    g = slope * values
+    sums = squared[places] + g * g
+    squared[places] = sums
+    w[places] += step * g / np.sqrt(np.maximum(sums, LEAST_SUM))
 
 
 @compiled_as("along")

@@ -11,7 +11,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Rows
 from budgetrun.kernels.kinds import as_held, floats
-from budgetrun.kernels.sums import inner, put, taken
+from budgetrun.kernels.sums import adapt, inner_at, put, taken
 
 
 class Linear(WithoutSupport):
@@ -66,7 +66,7 @@ class Linear(WithoutSupport):
     def adapt(self, slope: float, step: float) -> None:
         """w_j += step g_j / sqrt(sum of all g_j^2 so far), where g = slope (1, x_t)."""
         places, values = self._row(self._round)
-        adapt(self.w, self._squared, places, slope * values, step)
+        adapt(self.w, self._squared, places, slope, values, step)
 
     def begin_block(self) -> None:
         super().begin_block()
@@ -83,7 +83,7 @@ class Linear(WithoutSupport):
 
     def _sum(self, t: int) -> float:
         places, values = self._row(t)
-        return float(inner(taken(self.w, places), values))
+        return float(inner_at(self.w, places, values))
 
     def _row(self, t: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the places in w and the values of a round of the block."""
@@ -132,13 +132,6 @@ class StandardisedLinear(Linear):
             self._scale.rearrange(features, n_features)
 
 
-def adapt(w: np.ndarray, squared: np.ndarray, places: np.ndarray, g: np.ndarray, step: float) -> None:
-    """Change weights by step g / sqrt(the sum of g^2 so far), which ``squared`` holds."""
-    sums = taken(squared, places) + g * g
-    put(sums, places, squared)
-    put(taken(w, places) + step * g / np.sqrt(np.maximum(sums, _LEAST)), places, w)
-
-
 def hats(X: Rows) -> sp.csr_array:
     """Return hat functions of examples, shape (n, 17 d): for each feature one per knot, 1 there and 0 at other knots.
 
@@ -176,5 +169,3 @@ _HALF = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 KNOTS = np.concatenate((-_HALF[::-1], [0.0], _HALF))
 # A smaller value of a hat function is 0.
 LEAST_HEIGHT = 1e-9
-# Below any sum of squares whose root matters.
-_LEAST = 1e-300

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from budgetrun.base.problem import problem_of
 from budgetrun.engine import group, play
 from budgetrun.engine.hypotheses.base import Hypothesis
-from budgetrun.engine.hypotheses.linear import Linear, adapt, with_ones
+from budgetrun.engine.hypotheses.linear import Linear, with_ones
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
@@ -19,7 +19,7 @@ from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Gaussian, Kernel, Rows
 from budgetrun.kernels import Linear as LinearKernel
 from budgetrun.kernels.kinds import Matrix, as_held
-from budgetrun.kernels.sums import inner, put, taken
+from budgetrun.kernels.sums import adapt, inner, inner_at, put, taken
 from budgetrun.kernels.width import median_gamma
 
 # After so many rounds, the members begin again with the width of the rows so far, and play these first.
@@ -331,15 +331,15 @@ class StackedClasses(Stacked):
         for c in range(self.n_classes):
             own = slopes[c] * self._played[self._round - self.tile_start, c]
             g += own
-            adapt(self.u[c], self._u_squared[c], self._played_at, SHARE * own, step)
-            adapt(self.v[c], self._v_squared[c], places, slopes[c] * values, step)
-        adapt(self.w, self._squared, self._played_at, g, step)
+            adapt(self.u[c], self._u_squared[c], self._played_at, SHARE, own, step)
+            adapt(self.v[c], self._v_squared[c], places, slopes[c], values, step)
+        adapt(self.w, self._squared, self._played_at, 1.0, g, step)
 
     def _sum_of(self, c: int, t: int) -> float:
         places, values = self._row(t)
         weights = taken(self.w, self._played_at) + SHARE * taken(self.u[c], self._played_at)
         own = inner(weights, self._played[t - self.tile_start, c])
-        return float(inner(taken(self.v[c], places), values) + own)
+        return float(inner_at(self.v[c], places, values) + own)
 
     def _take(self, played: np.ndarray, Z: Matrix) -> None:
         self._values, self._places, starts = with_ones(self.share * Z)

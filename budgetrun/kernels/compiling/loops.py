@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from budgetrun.kernels import arithmetic
-from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR, TILE, scaled
+from budgetrun.kernels.arithmetic import LEAST, LEAST_SUM, LOG2_E, LOG_2, ROUND, TAYLOR, TILE, scaled
 
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
@@ -263,6 +263,20 @@ def taken(values, places):
 def put(values, places, to):
     for i in range(len(values)):
         to[places[i]] = values[i]
+
+
+def inner_at(values, places, others):
+    total = 0.0
+    for i in range(len(places)):
+        total += values[places[i]] * others[i]
+    return total
+
+
+def adapt(w, squared, places, slope, values, step):
+    for i in range(len(places)):
+        at, g = places[i], slope * values[i]
+        squared[at] += g * g
+        w[at] += step * g / np.sqrt(max(squared[at], LEAST_SUM))
 
 
 def _term(of_distance, a, b):
