@@ -110,9 +110,10 @@ class Expansion(Summed):
         return inner(self.coef, self._computed_row(i))
 
     @interpreted
-    def gram(self) -> np.ndarray:
-        """Compute k(x_i, x_j) over the support set, oldest first, shape (size, size), float64."""
-        return self._pool.between(self.slots, self.slots)
+    def gram(self, order: np.ndarray | None = None) -> np.ndarray:
+        """Compute k(x_i, x_j) over the support set, oldest first or in this order, shape (size, size), float64."""
+        slots = self.slots if order is None else self.slots[order]
+        return self._pool.between(slots, slots)
 
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
