@@ -12,11 +12,12 @@ import argparse
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 from generated_pages import DEMO, PARTS, all_rules, all_solvers
@@ -547,39 +548,67 @@ def _shared_keys() -> str:
     return markdown_table(["keys", "policy", "mistakes", "removals", "fewest entries", *bounds], rows)
 
 
-def _shared_measured() -> str:
-    """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
+_SHARED = ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys")
+
+
+def _shared_runs() -> Iterator[tuple[list[str], tuple[str, float], pd.DataFrame]]:
+    """Yield for each dataset and memory: cells of a row, its place, and mistakes by permutation and label."""
+    for folder in _SHARED:
+        results = _evidence.results(folder)
+        sizes = [float(setting.text.rpartition("=")[2]) for setting in results.runs["setting"]]
+        runs, order = results.runs.assign(bytes=sizes), [one.label for one in results.config.datasets]
+        places = {*zip(runs["dataset"], sizes, strict=True)}
+        for dataset, size in sorted(places, key=lambda place: (order.index(place[0]), place[1])):
+            own = runs[(runs["dataset"] == dataset) & (runs["bytes"] == size)].astype({"repetition": int})
+            mistakes = own.pivot(index="repetition", columns="label", values="mistakes")
+            error = 100 * own.loc[own["label"] == "equal split", "online_error"].mean()
+            yield [results.title(dataset), f"{size:,.0f}", f"{error:.2f}"], (dataset, size), mistakes
+
+
+def _of_place(name: str, place: tuple[str, float]) -> pd.DataFrame:
+    """Return the rows of a table of shared memory for a dataset and a memory, by permutation."""
+    table = pd.read_csv(RESULTS / "shared_memory" / name)
+    own = table[(table["dataset"] == place[0]) & (table["bytes"] == place[1])]
+    return own.set_index("repetition").sort_index()
+
+
+def _with_interval(values: pd.Series, form: str = "+.1f") -> str:
+    """Return a mean with its 95% interval."""
     from scipy.stats import t
 
+    half = t.ppf(0.975, len(values) - 1) * values.std() / math.sqrt(len(values))
+    return f"{values.mean():{form}} ± {half:{form.lstrip('+')}}"
+
+
+def _shared_measured() -> str:
+    """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     policies = ["oldest", "least damage", "sum bound", "harmless", "square root", "younger half", "best fixed split"]
-    splits = pd.read_csv(RESULTS / "shared_memory" / "splits.csv")
-    splits["label"] = "best fixed split"
     rows = []
-    for folder in ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys"):
-        results = _evidence.results(folder)
-        runs = results.runs.assign(
-            bytes=[float(setting.text.rpartition("=")[2]) for setting in results.runs["setting"]]
-        )
-        runs = pd.concat([runs, splits[splits["dataset"].isin(runs["dataset"])]])
-        for (dataset, size), own in runs.groupby(["dataset", "bytes"], sort=False):
-            mistakes = own.pivot(index="repetition", columns="label", values="mistakes")
-            cells = [f"{100 * own.loc[own['label'] == 'equal split', 'online_error'].mean():.2f}"]
-            for label in policies:
-                if label not in mistakes:
-                    cells.append("-")
-                    continue
-                change = 100 * (mistakes[label] / mistakes["equal split"] - 1)
-                half = t.ppf(0.975, len(change) - 1) * change.std() / math.sqrt(len(change))
-                cells.append(f"{change.mean():+.1f} ± {half:.1f}")
-            at = [one.label for one in results.config.datasets].index(dataset)
-            rows.append((folder, at, size, [results.title(dataset), f"{size:,.0f}", *cells]))
-    rows.sort(key=lambda row: row[:3])
+    for cells, place, mistakes in _shared_runs():
+        best = _of_place("splits.csv", place)["mistakes"]
+        every = mistakes.assign(**{"best fixed split": best}) if len(best) else mistakes
+        changes = 100 * (every.div(every["equal split"], axis=0) - 1)
+        rows.append([*cells, *(_with_interval(changes[name]) if name in changes else "-" for name in policies)])
     header = ["learners", "bytes", "equal split, error %", *(f"{label}, mistakes %" for label in policies)]
-    return markdown_table(header, [cells for *_, cells in rows])
+    return markdown_table(header, rows)
+
+
+def _shared_worth() -> str:
+    """Return what the best policy is worth in bytes, and what memories make that are filled once, or have no limit."""
+    rows = []
+    for cells, place, mistakes in _shared_runs():
+        policy, found = "younger half" if "younger half" in mistakes else "harmless", _of_place("worth.csv", place)
+        times = _with_interval(found["times"], ".2f") if np.isfinite(found["times"]).all() else "-"
+        each = (mistakes[policy], found["unlimited"], found["filled_once"])
+        changes = (_with_interval(100 * (column / mistakes["equal split"] - 1)) for column in each)
+        rows.append([*cells, f"`{policy.replace(' ', '_')}`", times, *changes])
+    header = ["learners", "bytes", "equal split, error %", "policy", "worth, times the bytes", "policy, mistakes %"]
+    return markdown_table([*header, "no limit, mistakes %", "filled once, mistakes %"], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "shared_measured": _shared_measured,
+    "shared_worth": _shared_worth,
     "shared_checks": _shared_checks,
     "shared_keys": _shared_keys,
     "papers": _papers,

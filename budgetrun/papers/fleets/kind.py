@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from budgetrun.runner.job import Measured, Settings
     from budgetrun.runner.plan import Job
 
-# Kernel values of one feature per second, compiled.
-_VALUES_PER_SECOND = 5e8
+# Kernel values of one feature per second, compiled, and the seconds of a round besides.
+_VALUES_PER_SECOND, _ROUND_SECONDS = 5e8, 5e-6
 
 
 class Fleets(RunKind):
@@ -68,4 +68,4 @@ class Fleets(RunKind):
     def seconds(self, spec: RunSpec, info: StreamInfo) -> float:
         """Return the seconds of the kernel values, if the memory is always full."""
         held = float(spec.parameters["shared_memory"]) / 4 / (spec.parameters["keys"] or 1)
-        return info.n_examples * int(spec.parameters["passes"]) * held / _VALUES_PER_SECOND
+        return info.n_examples * int(spec.parameters["passes"]) * (held / _VALUES_PER_SECOND + _ROUND_SECONDS)

@@ -134,7 +134,7 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
             raise ValueError(
                 f"{m:,} floors of {algorithm.floor:,} entries need shared_memory: {least:,}, got {limit:,}"
             )
-        return _play(events, made, kernel, dtype, limit, np.full(m, algorithm.floor), sizes)
+        return play_floors(events, made, kernel, dtype, limit, np.full(m, algorithm.floor), sizes)
     if not shares or algorithm.own_rows:
         n = limit // sum(sizes)
         return play_split(events, kernel, dtype, n // m + (np.arange(m) < n % m), sizes)
@@ -143,7 +143,7 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     budget = max(1, limit // (m * sizes[0] + max(1, m // 10) * sizes[1]))
     while high - low > 1:
         budget = min(max(budget, low + 1), high - 1)
-        found = _play(events, made, kernel, dtype, limit, np.full(m, budget), sizes)
+        found = play_floors(events, made, kernel, dtype, limit, np.full(m, budget), sizes)
         if found.peak_bytes <= limit:
             low, best, budget = budget, found, budget * limit // found.peak_bytes
         else:
@@ -155,10 +155,10 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
 
 def play_split(events: Events, kernel: Kernel, dtype: str, budgets: np.ndarray, sizes: tuple[int, int]) -> Played:
     """Play all rounds with a Forgetron of its own budget for each learner; none shares a row."""
-    return _play(events, make("equal_split"), kernel, dtype, 0, budgets, sizes, own_rows=True)
+    return play_floors(events, make("equal_split"), kernel, dtype, 0, budgets, sizes, own_rows=True)
 
 
-def _play(
+def play_floors(
     events: Events,
     policy: Any,
     kernel: Kernel,
