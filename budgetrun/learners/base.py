@@ -87,6 +87,9 @@ class Learner(Compilable, ABC):
         for one in fields(self):  # type: ignore[arg-type]  # only fields make it be called
             if "derived" in one.metadata and getattr(self, one.name) is None:
                 setattr(self, one.name, one.metadata["derived"](self))
+            limit, value = one.metadata.get("at_most"), getattr(self, one.name)
+            if limit and value > (most := getattr(self, limit)):
+                raise ValueError(f"{one.name} must be at most {limit}, {most}, got {value}")
 
     @classmethod
     def floats(cls) -> frozenset[str]:
@@ -117,9 +120,12 @@ class Learner(Compilable, ABC):
         return {}
 
 
-def derived(default: Callable[[Any], Any]) -> Any:
-    """Return the field of a parameter that can be None: then it is what ``default`` returns, given those before it."""
-    return field(default=None, metadata={"derived": default})
+def derived(default: Callable[[Any], Any], at_most: str | None = None) -> Any:
+    """Return the field of a parameter that can be None: then it is what ``default`` returns, given those before it.
+
+    ``at_most`` names a parameter before it that it must not exceed.
+    """
+    return field(default=None, metadata={"derived": default, "at_most": at_most})
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

@@ -34,7 +34,7 @@ class SupportAndFeatures(Budgeted):
     margin = math.inf
     draws = True
 
-    k: Count = derived(lambda self: max(1, int(0.2 * self.budget + 0.5)))
+    k: Count = derived(lambda self: max(1, int(0.2 * self.budget + 0.5)), at_most="budget")
     features: Count = 200
     loss: Loss = "hinge"
     regulariser: Positive = 1e-4
@@ -43,8 +43,6 @@ class SupportAndFeatures(Budgeted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k > self.budget:
-            raise ValueError(f"k must be at most budget, {self.budget}, got {self.k}")
         self.hinge = self.loss == "hinge"
 
     def start(self, pool: Pool, *n_classes: int) -> Any:

@@ -30,15 +30,10 @@ class _NystroemSteps(Budgeted):
     name = "nogd"
     title = "NOGD"
     form = Nystroem
-    as_program = False
+    reading = "algorithm"
 
     step: Positive
-    rank: Count = derived(lambda self: self.budget)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rank > self.budget:
-            raise ValueError(f"rank must be at most budget, {self.budget}, got {self.rank}")
+    rank: Count = derived(lambda self: self.budget, at_most="budget")
 
     def start(self, pool: Pool) -> Nystroem:
         return Nystroem(pool, self.step)
@@ -59,12 +54,13 @@ class _NystroemSteps(Budgeted):
     def approximate(self, f: Nystroem) -> None:
         """Switch to z(x) = L^-1/2 V^T k(x), for the largest ``rank`` eigenvalues L of the kernel matrix V L V^T."""
         values, every = (array[..., ::-1] for array in np.linalg.eigh(f.gram()))
-        if self.as_program:
+        as_program = self.reading == "program"
+        if as_program:
             every = canonical(values, every, f.rounding, len(values))
         kept = np.flatnonzero(values[: self.rank] > f.rounding * values[0])
         roots, vectors = np.sqrt(values[kept]), every[:, kept]
         # With V, the matrix of all eigenvectors, in place of V^T, w belongs to another function.
-        w = roots * ((every[kept] if self.as_program else vectors.T) @ f.coef)
+        w = roots * ((every[kept] if as_program else vectors.T) @ f.coef)
         f.approximate(vectors / roots, w)
 
 
@@ -92,7 +88,7 @@ class NOGD(_NystroemSteps, BinaryLearner):
     # Since 2, the signs hold for the features too, and equal eigenvalues have determined eigenvectors.
     revised = {("reading", "program"): 2}
 
-    rank: Count = derived(lambda self: max(1, int(0.2 * self.budget + 0.5)))
+    rank: Count = derived(lambda self: max(1, int(0.2 * self.budget + 0.5)), at_most="budget")
     reading: Literal["algorithm", "program"] = "algorithm"
 
     def update(self, f: Nystroem, y: int, score: float) -> None:

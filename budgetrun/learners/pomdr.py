@@ -60,15 +60,13 @@ class POMDR(Budgeted, BinaryLearner):
     added = {"first_budget": None, "halving": "before"}
 
     budget: EvenBudget
-    first_budget: Count = derived(lambda self: self.budget // 2)
+    first_budget: Count = derived(lambda self: self.budget // 2, at_most="budget")
     eta: Positive
     U: Positive = 25.0
     halving: Literal["before", "after"] = "before"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first_budget > self.budget:
-            raise ValueError(f"first_budget must be at most budget, {self.budget}, got {self.first_budget}")
         self.A = 0.0
         self.halved = False
 

@@ -55,17 +55,13 @@ class SkeGD(Budgeted, BinaryLearner):
 
     step: Positive = 0.2
     columns: Count = derived(lambda self: _part(0.75 * self.budget))
-    sampled: Count = derived(lambda self: min(self.budget, _part(0.2 * self.columns)))
-    rank: Count = derived(lambda self: min(self.columns, _part(0.1 * self.budget)))
+    sampled: Count = derived(lambda self: min(self.budget, _part(0.2 * self.columns)), at_most="budget")
+    rank: Count = derived(lambda self: min(self.columns, _part(0.1 * self.budget)), at_most="columns")
     cycle: Count = 100
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.sampled > self.budget:
-            raise ValueError(f"sampled must be at most budget, {self.budget}, got {self.sampled}")
-        if self.rank > self.columns:
-            raise ValueError(f"rank must be at most columns, {self.columns}, got {self.rank}")
         # The rounds with a loss since the features were last replaced.
         self._losses = 0
         self._sketch: Sketch | None = None
