@@ -375,11 +375,11 @@ class FORKS(BudgetClassifier):
         sampled: int | None = None,
         rank: int | None = None,
         cycle: int = 100,
+        seed: int = 0,
+        random_state: int | RandomState | None = None,
         curvature: float = 0.2,
         alpha: float = 0.01,
         C: float = 1.0,
-        seed: int = 0,
-        random_state: int | RandomState | None = None,
         **settings: Unpack[_ClassifierSettings],
     ) -> None: ...
 

@@ -26,6 +26,11 @@ def clipped(token: str, most: int = 40) -> str:
     return token if len(token) <= most else token[: most - 3] + "..."
 
 
+def capitalised(text: str) -> str:
+    """Return a text for the start of a sentence."""
+    return text[0].upper() + text[1:]
+
+
 def listed(labels: Sequence[Any]) -> str:
     """Return labels for a message, at most 20 of them."""
     shown = " ".join(clipped(one_line(str(label)), 20) for label in labels[:20])

@@ -8,10 +8,11 @@ import numpy as np
 from budgetrun.base.params import EvenBudget, Positive, ProperShare
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import BinaryLearner, Budgeted, as_fields, derived
 from budgetrun.learners.steps import into_ball, with_norm
 
 
+@as_fields
 class Ahpatron(Budgeted, BinaryLearner):
     """Add every example whose margin is below 1 - epsilon; when the budget is full, project half of the examples.
 
@@ -54,24 +55,16 @@ class Ahpatron(Budgeted, BinaryLearner):
     tracks = {"norm": True}
     added = {"halving": "largest"}
 
-    def __init__(
-        self,
-        *,
-        budget: EvenBudget,
-        epsilon: ProperShare,
-        U: Positive | None = None,
-        step: Positive | None = None,
-        eta: Positive = 0.0005,
-        norm: Literal["kept", "shrunk"] = "kept",
-        halving: Literal["largest", "program"] = "largest",
-    ) -> None:
-        super().__init__(budget=budget)
-        self.epsilon = epsilon
-        self.U = math.sqrt(budget) / 2 if U is None else U
-        self.step = self.U / math.sqrt(4 * budget) if step is None else step
-        self.eta = eta
-        self.norm = norm
-        self.halving = halving
+    budget: EvenBudget
+    epsilon: ProperShare
+    U: Positive = derived(lambda self: math.sqrt(self.budget) / 2)
+    step: Positive = derived(lambda self: self.U / math.sqrt(4 * self.budget))
+    eta: Positive = 0.0005
+    norm: Literal["kept", "shrunk"] = "kept"
+    halving: Literal["largest", "program"] = "largest"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.halvings = 0
         self.moved = self.furthest = 0.0
 

@@ -1,7 +1,7 @@
 """The base classes of learners. A learner is an update rule, written with the verbs of a hypothesis."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
@@ -29,7 +29,7 @@ class Learner(Compilable, ABC):
     The engine reads the data, predicts, counts mistakes and calls ``update`` on the rounds on which the learner acts. A
     learner does none of that itself, so all learners are measured in the same way. Its parameters are the keyword-only
     arguments of ``__init__``, annotated with the types (`budgetrun.base.params`) that configs are checked against; or,
-    if it keeps them as they are given, its fields (`parameters_as_fields`).
+    if it keeps them as they are given, its fields (`as_fields`).
     """
 
     name: ClassVar[str]  #: in configs, e.g. ``forgetron``
@@ -82,6 +82,15 @@ class Learner(Compilable, ABC):
             cls.compiled = False
         complete(cls)
 
+    def __post_init__(self) -> None:
+        """Compute what is `derived` from the parameters; a rule adds what it keeps besides them."""
+        for one in fields(self):  # type: ignore[arg-type]  # only fields make it be called
+            if "derived" in one.metadata and getattr(self, one.name) is None:
+                setattr(self, one.name, one.metadata["derived"](self))
+            limit, value = one.metadata.get("at_most"), getattr(self, one.name)
+            if limit and value > (most := getattr(self, limit)):
+                raise ValueError(f"{one.name} must be at most {limit}, {most}, got {value}")
+
     @classmethod
     def floats(cls) -> frozenset[str]:
         return float_parameters(cls)
@@ -111,10 +120,21 @@ class Learner(Compilable, ABC):
         return {}
 
 
+def derived(default: Callable[[Any], Any], at_most: str | None = None) -> Any:
+    """Return the field of a parameter that can be None: then it is what ``default`` returns, given those before it.
+
+    ``at_most`` names a parameter before it that it must not exceed.
+    """
+    return field(default=None, metadata={"derived": default, "at_most": at_most})
+
+
 @dataclass_transform(kw_only_default=True, eq_default=False)
-def parameters_as_fields(cls: type[L]) -> type[L]:
+def as_fields(cls: type[L]) -> type[L]:
     """Give a learner an ``__init__`` that stores its parameters: its annotated attributes and those of its bases."""
     own = cls.__annotations__.keys()
+    for name in own & vars(cls).keys():
+        if "derived" in getattr(vars(cls)[name], "metadata", ()):
+            cls.__annotations__[name] |= None
     for name in own - vars(cls).keys():
         # It is required, whatever value an attribute of a base has.
         setattr(cls, name, field())
@@ -128,7 +148,7 @@ def parameters_as_fields(cls: type[L]) -> type[L]:
     return made
 
 
-@parameters_as_fields
+@as_fields
 class Budgeted(Learner):
     """A learner that always has a budget.
 

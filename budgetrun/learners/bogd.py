@@ -4,13 +4,14 @@ from typing import Literal
 
 import numpy as np
 
-from budgetrun.base.params import AtLeastOne, Budget, NotNegative, Positive, Seed
+from budgetrun.base.params import AtLeastOne, NotNegative, Positive, Seed
 from budgetrun.engine.hypotheses import Decaying
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, as_fields
 from budgetrun.learners.rbp import RandomRemoval
 
 
+@as_fields
 class _DecayingRemoval(RandomRemoval, BinaryLearner):
     """Gradient descent with removals at random.
 
@@ -27,18 +28,21 @@ class _DecayingRemoval(RandomRemoval, BinaryLearner):
     form = Decaying
     margin = 1.0
 
-    def __init__(
-        self, *, budget: Budget, step: Positive, regulariser: NotNegative = 0.0, clip: Positive = 1.0, seed: Seed = 0
-    ) -> None:
-        super().__init__(budget=budget, seed=seed)
-        self.step = step
-        self.decay = decay(step, regulariser)
-        self.largest = step * clip
+    step: Positive
+    regulariser: NotNegative = 0.0
+    clip: Positive = 1.0
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.decay = decay(self.step, self.regulariser)
+        self.largest = self.step * self.clip
 
     def start(self, pool: Pool) -> Decaying:
         return Decaying(pool, self.decay)
 
 
+@as_fields
 class BOGDPlusPlus(_DecayingRemoval):
     """Gradient descent on the regularised hinge loss; when the budget is full, a random example is replaced.
 
@@ -63,18 +67,8 @@ class BOGDPlusPlus(_DecayingRemoval):
     name = "bogd++"
     title = "BOGD++"
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        step: Positive,
-        regulariser: NotNegative = 0.0,
-        clip: AtLeastOne = 1.0,
-        seed: Seed = 0,
-        reading: Literal["algorithm", "program"] = "algorithm",
-    ) -> None:
-        super().__init__(budget=budget, step=step, regulariser=regulariser, clip=clip, seed=seed)
-        self.reading = reading
+    clip: AtLeastOne = 1.0
+    reading: Literal["algorithm", "program"] = "algorithm"
 
     def update(self, f: Decaying, y: int, score: float) -> None:
         if f.size < self.budget:

@@ -11,11 +11,11 @@ from budgetrun.engine.hypotheses.pairs import Pairs, first_smallest
 from budgetrun.engine.hypotheses.points import MulticlassPoints
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.sums import put
-from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, parameters_as_fields
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, as_fields
 from budgetrun.learners.passive_aggressive import step
 
 
-@parameters_as_fields
+@as_fields
 class _BPA(Budgeted, BinaryLearner):
     """PA-I on a budget: the parameters of all three rules, and when they act.
 
@@ -71,7 +71,7 @@ class SimpleBPA(_BPA):
         f.add(y * tau + weight)
 
 
-@parameters_as_fields
+@as_fields
 class MulticlassSimpleBPA(Budgeted, MulticlassLearner):
     """PA-I; when the budget is full, an example leaves and the new one takes what it can of its part of every f_c.
 

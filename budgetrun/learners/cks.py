@@ -7,10 +7,10 @@ import numpy as np
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, parameters_as_fields
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, as_fields
 
 
-@parameters_as_fields
+@as_fields
 class CKS(Budgeted, BinaryLearner):
     """The Perceptron; past the budget, remove the example with the largest margin after its own removal.
 

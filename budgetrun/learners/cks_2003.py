@@ -4,7 +4,7 @@ from budgetrun.base.params import NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, parameters_as_fields
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, as_fields
 from budgetrun.learners.cks import margins_without
 
 
@@ -27,7 +27,7 @@ class _CKS2003(BinaryLearner):
         return self.beta + f.rounding
 
 
-@parameters_as_fields
+@as_fields
 class FixedCKS2003(Budgeted, _CKS2003):
     """Before an example with a margin of at most beta is added to a full cache, remove the most redundant example.
 
@@ -60,7 +60,7 @@ class FixedCKS2003(Budgeted, _CKS2003):
         f.add(y)
 
 
-@parameters_as_fields
+@as_fields
 class VariableCKS2003(_CKS2003):
     """Add every example with a margin of at most beta, then remove those whose margin without them is at least beta.
 

@@ -3,13 +3,14 @@
 import math
 from typing import Any, Literal
 
-from budgetrun.base.params import Budget, Count, Positive, Seed
+from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.engine.hypotheses.absorbing import AbsorbingExpansion, MulticlassAbsorbing
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, gaussian_rate
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, as_fields, derived, gaussian_rate
 from budgetrun.learners.steps import Loss, descent
 
 
+@as_fields
 class SupportAndFeatures(Budgeted):
     """DualSGD, for two classes or more: a support set, and random features for what leaves it.
 
@@ -33,26 +34,16 @@ class SupportAndFeatures(Budgeted):
     margin = math.inf
     draws = True
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        k: Count | None = None,
-        features: Count = 200,
-        loss: Loss = "hinge",
-        regulariser: Positive = 1e-4,
-        seed: Seed = 0,
-        frequencies: Literal["right", "program"] = "right",
-    ) -> None:
-        super().__init__(budget=budget)
-        if k is not None and k > budget:
-            raise ValueError(f"k must be at most budget, {budget}, got {k}")
-        self.k = max(1, int(0.2 * budget + 0.5)) if k is None else k
-        self.features = features
-        self.hinge = loss == "hinge"
-        self.regulariser = regulariser
-        self.seed = seed
-        self.frequencies = frequencies
+    k: Count = derived(lambda self: max(1, int(0.2 * self.budget + 0.5)), at_most="budget")
+    features: Count = 200
+    loss: Loss = "hinge"
+    regulariser: Positive = 1e-4
+    seed: Seed = 0
+    frequencies: Literal["right", "program"] = "right"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.hinge = self.loss == "hinge"
 
     def start(self, pool: Pool, *n_classes: int) -> Any:
         gamma = gaussian_rate(pool, "dualsgd", "its random features approximate the gaussian kernel")

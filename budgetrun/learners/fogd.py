@@ -5,9 +5,10 @@ from typing import Literal
 from budgetrun.base.params import Count, Positive, Seed
 from budgetrun.engine.hypotheses import ExplicitFeatures, random_features
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, as_fields, gaussian_rate
 
 
+@as_fields
 class FourierSteps(Learner):
     """Random features with steps of one length, for two classes or numbers.
 
@@ -32,23 +33,20 @@ class FourierSteps(Learner):
     form = ExplicitFeatures
     draws = True
 
-    def __init__(
-        self,
-        *,
-        features: Count,
-        step: Positive,
-        seed: Seed = 0,
-        counting: Literal["frequencies", "features"] = "frequencies",
-    ) -> None:
+    features: Count
+    step: Positive
+    seed: Seed = 0
+    counting: Literal["frequencies", "features"] = "frequencies"
+
+    def __post_init__(self) -> None:
+        features, by_two = self.features, self.counting == "features"
         if features > _MOST_FEATURES:
             raise ValueError(f"features must be at most {_MOST_FEATURES:,}, got {features:,}")
-        if counting == "features" and features % 2:
+        if by_two and features % 2:
             raise ValueError(
                 f"features must be even with counting=features (a cosine and a sine per frequency), got {features}"
             )
-        self.n_frequencies = features if counting == "frequencies" else features // 2
-        self.step = step
-        self.seed = seed
+        self.n_frequencies = features // 2 if by_two else features
 
     def start(self, pool: Pool) -> ExplicitFeatures:
         rate = gaussian_rate(pool, "fogd", "its random features approximate the gaussian kernel")

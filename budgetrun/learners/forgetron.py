@@ -6,11 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import BinaryLearner, Budgeted, as_fields
 
 # The damage of removals may sum to at most this fraction of the mistakes, in eqs. (41)-(52).
 ALLOWED = 15 / 32
@@ -74,9 +73,9 @@ class _Forgetron(Budgeted, BinaryLearner):
     name = "forgetron"
     tracks = {"norm": True, "track": "oldest"}
 
-    def __init__(self, *, budget: Budget, log: Callable[[float], float] = math.log) -> None:
-        super().__init__(budget=budget)
-        self.U = largest_competitor(budget, log)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.U = largest_competitor(self.budget)
         self.Q = 0.0
         self.shrinking = 0.0
 
@@ -84,6 +83,7 @@ class _Forgetron(Budgeted, BinaryLearner):
         return {"damage": self.Q, "shrinking": self.shrinking, "U": self.U}
 
 
+@as_fields
 class BasicForgetron(_Forgetron):
     """On every mistake, shrink all weights by a fixed factor; past the budget, remove the oldest example.
 
@@ -110,17 +110,14 @@ class BasicForgetron(_Forgetron):
     variant = "basic"
     title = "Forgetron, basic"
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        cap: Literal["every_mistake", "when_full"] = "every_mistake",
-        logarithm: Literal["natural", "base2"] = "natural",
-    ) -> None:
-        super().__init__(budget=budget, log=math.log if logarithm == "natural" else math.log2)
-        self.cap = cap
-        self.logarithm = logarithm
-        self.factor = (budget + 1) ** (-1 / (2 * (budget + 1)))
+    cap: Literal["every_mistake", "when_full"] = "every_mistake"
+    logarithm: Literal["natural", "base2"] = "natural"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.logarithm == "base2":
+            self.U = largest_competitor(self.budget, math.log2)
+        self.factor = (self.budget + 1) ** (-1 / (2 * (self.budget + 1)))
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         f.add(y)
@@ -159,8 +156,8 @@ class SelfTunedForgetron(_Forgetron):
     revision = 3
     alike_until_full = "adds mistakes"
 
-    def __init__(self, *, budget: Budget) -> None:
-        super().__init__(budget=budget)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.phi = 1.0
 
     def update(self, f: Expansion, y: int, score: float) -> None:
@@ -179,6 +176,7 @@ class SelfTunedForgetron(_Forgetron):
         f.evict(r)
 
 
+@as_fields
 class GreedyForgetron(SelfTunedForgetron):
     """Past the budget, remove the example that does least damage, if that is harmless; else act as the self-tuned one.
 
@@ -200,9 +198,7 @@ class GreedyForgetron(SelfTunedForgetron):
     title = "Forgetron, greedy"
     default_variant = False
 
-    def __init__(self, *, budget: Budget, test: Literal["per_round", "cumulative"] = "per_round") -> None:
-        super().__init__(budget=budget)
-        self.test = test
+    test: Literal["per_round", "cumulative"] = "per_round"
 
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, norm=True, track="all", capacity=self.budget + 1)

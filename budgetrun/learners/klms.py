@@ -4,10 +4,10 @@ import math
 
 from budgetrun.base.params import Budget, Positive
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.learners.base import RegressionLearner, parameters_as_fields
+from budgetrun.learners.base import RegressionLearner, as_fields
 
 
-@parameters_as_fields
+@as_fields
 class KLMS(RegressionLearner):
     """Gradient descent on the squared error: add every example with its error times a step, until the budget is full.
 

@@ -5,10 +5,10 @@ import numpy as np
 from budgetrun.base.params import Budget, Positive, PositiveShare
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.sums import inner
-from budgetrun.learners.base import RegressionLearner, parameters_as_fields
+from budgetrun.learners.base import RegressionLearner, as_fields
 
 
-@parameters_as_fields
+@as_fields
 class KNLMS(RegressionLearner):
     """Normalized gradient steps on all weights; an example is added if its kernel values with the others are small.
 

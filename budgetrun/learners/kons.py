@@ -9,10 +9,10 @@ from scipy.linalg.blas import dsymv, dsyr
 from budgetrun.base.params import Positive, Seed
 from budgetrun.engine.hypotheses.embedded import Embedded, one_larger
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, parameters_as_fields
+from budgetrun.learners.base import BinaryLearner, as_fields, derived
 
 
-@parameters_as_fields
+@as_fields
 class PROSNKONS(BinaryLearner):
     """Newton steps on the squared loss over a dictionary's features; each time an example joins it, begin again.
 
@@ -68,13 +68,12 @@ class PROSNKONS(BinaryLearner):
     beta: Positive = 1.0
     epsilon: Positive = 0.5
     C: Positive = 1.0
-    curvature: Positive | None = None
+    curvature: Positive = derived(lambda self: 1 / (8 * self.C**2))
     seed: Seed = 0
     reading: Literal["algorithm", "program"] = "algorithm"
 
     def __post_init__(self) -> None:
-        if self.curvature is None:
-            self.curvature = 1 / (8 * self.C**2)
+        super().__post_init__()
         # The inverse of the matrix A of the Newton steps: its lower triangle, ordered by columns.
         self._inverse: np.ndarray = np.zeros((0, 0), order="F")
         self._random = np.random.default_rng(self.seed)
@@ -95,7 +94,6 @@ class PROSNKONS(BinaryLearner):
 
     def descend(self, f: Embedded, slope: float, direction: np.ndarray) -> None:
         """Take the Newton step for the gradient ``slope`` phi, and add that to A; ``direction`` is A^-1 phi."""
-        assert self.curvature is not None
         before = self.restarts and self.reading == "program"
         added = self.curvature / 2 * slope**2
         factor = 1 + added * float(f.phi @ direction)

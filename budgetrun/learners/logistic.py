@@ -6,11 +6,11 @@ from typing import Literal
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, parameters_as_fields
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, as_fields
 from budgetrun.learners.steps import logistic_slope
 
 
-@parameters_as_fields
+@as_fields
 class OfInputs(Learner):
     """Gradient descent for a linear function with an intercept, for two classes or numbers.
 

@@ -2,14 +2,15 @@
 
 import math
 
-from budgetrun.base.params import Budget, Positive, Seed
+from budgetrun.base.params import Positive, Seed
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner
+from budgetrun.learners.base import BinaryLearner, as_fields, derived
 from budgetrun.learners.rbp import RandomRemoval
 from budgetrun.learners.steps import into_ball
 
 
+@as_fields
 class ModifiedRBP(RandomRemoval, BinaryLearner):
     """On a mistake, empty one of B slots at random (filled or not), add the new example, and project f on a ball.
 
@@ -43,12 +44,9 @@ class ModifiedRBP(RandomRemoval, BinaryLearner):
     title = "Modified RBP"
     revision = 2
 
-    def __init__(
-        self, *, budget: Budget, step: Positive = 1 / 16, radius: Positive | None = None, seed: Seed = 0
-    ) -> None:
-        super().__init__(budget=budget, seed=seed)
-        self.step = step
-        self.radius = math.sqrt(budget) / 8 if radius is None else radius
+    step: Positive = 1 / 16
+    radius: Positive = derived(lambda self: math.sqrt(self.budget) / 8)
+    seed: Seed = 0
 
     def start(self, pool: Pool) -> Expansion:
         return Expansion(pool, norm=True, track="all", capacity=self.budget)

@@ -4,14 +4,15 @@ from typing import Literal
 
 import numpy as np
 
-from budgetrun.base.params import Budget, Count, Positive
+from budgetrun.base.params import Count, Positive
 from budgetrun.engine.hypotheses import Nystroem
 from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.compiling import interpreted
-from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted, RegressionLearner, as_fields, derived
 
 
+@as_fields
 class _NystroemSteps(Budgeted):
     """NOGD, for two classes or numbers.
 
@@ -28,15 +29,11 @@ class _NystroemSteps(Budgeted):
 
     name = "nogd"
     title = "NOGD"
-    reading: str = "algorithm"
     form = Nystroem
+    reading = "algorithm"
 
-    def __init__(self, *, budget: Budget, step: Positive, rank: Count | None = None) -> None:
-        super().__init__(budget=budget)
-        if rank is not None and rank > budget:
-            raise ValueError(f"rank must be at most budget, {budget}, got {rank}")
-        self.rank = budget if rank is None else rank
-        self.step = step
+    step: Positive
+    rank: Count = derived(lambda self: self.budget, at_most="budget")
 
     def start(self, pool: Pool) -> Nystroem:
         return Nystroem(pool, self.step)
@@ -67,6 +64,7 @@ class _NystroemSteps(Budgeted):
         f.approximate(vectors / roots, w)
 
 
+@as_fields
 class NOGD(_NystroemSteps, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over their Nystroem features.
 
@@ -90,16 +88,8 @@ class NOGD(_NystroemSteps, BinaryLearner):
     # Since 2, the signs hold for the features too, and equal eigenvalues have determined eigenvectors.
     revised = {("reading", "program"): 2}
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        step: Positive,
-        rank: Count | None = None,
-        reading: Literal["algorithm", "program"] = "algorithm",
-    ) -> None:
-        super().__init__(budget=budget, step=step, rank=max(1, int(0.2 * budget + 0.5)) if rank is None else rank)
-        self.reading = reading
+    rank: Count = derived(lambda self: max(1, int(0.2 * self.budget + 0.5)), at_most="budget")
+    reading: Literal["algorithm", "program"] = "algorithm"
 
     def update(self, f: Nystroem, y: int, score: float) -> None:
         self.descend(f, y * self.step)

@@ -6,10 +6,11 @@ from typing import Literal
 from budgetrun.base.params import Budget, NotNegative, Positive, ProperShare
 from budgetrun.engine.hypotheses import Decaying
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, as_fields, derived
 from budgetrun.learners.bogd import decay
 
 
+@as_fields
 class _Truncated(Learner):
     """NORMA, for two classes or numbers.
 
@@ -25,15 +26,19 @@ class _Truncated(Learner):
     title = "NORMA"
     form = Decaying
 
-    def __init__(self, *, budget: Budget | None, step: Positive, regulariser: NotNegative) -> None:
-        self.budget = budget
-        self.step = step
-        self.decay = decay(step, regulariser)
+    budget: Budget | None = None
+    step: Positive
+    regulariser: NotNegative = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.decay = decay(self.step, self.regulariser)
 
     def start(self, pool: Pool) -> Decaying:
         return Decaying(pool, self.decay)
 
 
+@as_fields
 class NORMA(_Truncated, BinaryLearner):
     """Gradient descent on the regularised soft-margin loss; past the budget, remove the oldest example.
 
@@ -54,11 +59,7 @@ class NORMA(_Truncated, BinaryLearner):
     43
     """
 
-    def __init__(
-        self, *, budget: Budget | None = None, step: Positive, regulariser: NotNegative = 0.0, rho: Positive = 1.0
-    ) -> None:
-        super().__init__(budget=budget, step=step, regulariser=regulariser)
-        self.rho = rho
+    rho: Positive = 1.0
 
     def margins(self, f: Decaying, t: int) -> float:
         return self.rho * (1 - f.rounding)
@@ -69,6 +70,7 @@ class NORMA(_Truncated, BinaryLearner):
         f.add(y * self.step)
 
 
+@as_fields
 class NORMARegressor(_Truncated, RegressionLearner):
     """Gradient descent on a regularised loss of the error; past the budget, remove the oldest example.
 
@@ -95,24 +97,20 @@ class NORMARegressor(_Truncated, RegressionLearner):
     222
     """
 
-    def __init__(
-        self,
-        *,
-        budget: Budget | None = None,
-        step: Positive = 0.5,
-        regulariser: NotNegative = 0.01,
-        loss: Literal["squared", "insensitive", "dead_zone"] = "squared",
-        epsilon: NotNegative = 0.1,
-        nu: ProperShare | None = None,
-    ) -> None:
-        if nu is not None and loss != "insensitive":
+    step: Positive = 0.5
+    regulariser: NotNegative = 0.01
+    loss: Literal["squared", "insensitive", "dead_zone"] = "squared"
+    epsilon: NotNegative = 0.1
+    nu: ProperShare = derived(lambda self: 0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        nu, loss = self.nu, self.loss
+        self.adapts, self.signs = nu > 0, loss == "insensitive"
+        if self.adapts and not self.signs:
             raise ValueError(f"nu goes with loss=insensitive only, got nu={nu:g} and loss={loss}; leave nu out")
-        super().__init__(budget=budget, step=step, regulariser=regulariser)
-        self.signs = loss == "insensitive"
         # Errors of at most this add nothing; with the squared loss, every example is added.
-        self.width = -math.inf if loss == "squared" else epsilon
-        self.adapts = nu is not None
-        self.nu = 0.0 if nu is None else nu
+        self.width = -math.inf if loss == "squared" else self.epsilon
 
     def tolerance(self, f: Decaying) -> float:
         return -1.0 if self.adapts else self.width + f.rounding

@@ -10,7 +10,7 @@ from budgetrun.engine.hypotheses import Projected
 from budgetrun.engine.hypotheses.frames import Curved, HintedFramed, MulticlassFramed
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.spans import LEAST
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner, parameters_as_fields
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner, as_fields, derived
 from budgetrun.learners.steps import into_ball
 
 
@@ -150,7 +150,7 @@ class MulticlassMAVPOGS(MulticlassLearner):
         f.scale(np.where(norms > self.U, self.U / np.maximum(norms, self.U), 1.0))
 
 
-@parameters_as_fields
+@as_fields
 class GradientSteps(Sparsified):
     """The rule of AOGD-ALD, for two classes or numbers: gradient descent on the squared loss.
 
@@ -188,6 +188,7 @@ class GradientSteps(Sparsified):
     switch: Count | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.S = self.offset
 
     def update(self, f: Projected, y: float, score: float) -> None:
@@ -219,7 +220,7 @@ class AOGDALDRegressor(GradientSteps, RegressionLearner):
     """
 
 
-@parameters_as_fields
+@as_fields
 class MirrorSteps(GradientSteps):
     """The rule of AOMD-OGS with the squared loss, for two classes or numbers.
 
@@ -237,10 +238,7 @@ class MirrorSteps(GradientSteps):
 
     U: Positive = 4.0
     c: Positive = 0.5
-    offset: Positive | None = None  # type: ignore[assignment]  # it depends on U
-
-    def __post_init__(self) -> None:
-        self.S = 0.04 * (self.U + 1) ** 2 if self.offset is None else self.offset
+    offset: Positive = derived(lambda self: 0.04 * (self.U + 1) ** 2)
 
 
 class AOMDOGSSquare(MirrorSteps, AOGDALD):
@@ -317,7 +315,7 @@ class AOMDOGSHinge(Sparsified, BinaryLearner):
         f.set_hint_weight(self.step)
 
 
-@parameters_as_fields
+@as_fields
 class NewtonSteps(Sparsified):
     """The rule of AONS-OGS, for two classes or numbers: Newton steps on the squared loss.
 

@@ -2,10 +2,10 @@
 
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
-from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, parameters_as_fields
+from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, as_fields
 
 
-@parameters_as_fields
+@as_fields
 class BoundedWeights(Learner):
     """Parameters of the rules for two classes and for more.
 

@@ -8,7 +8,7 @@ import numpy as np
 from budgetrun.base.params import Count, EvenBudget, Positive
 from budgetrun.engine.hypotheses import Optimistic
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted
+from budgetrun.learners.base import RESCALED, BinaryLearner, Budgeted, as_fields, derived
 from budgetrun.learners.steps import into_ball, with_norm
 
 # The number of rounds that the hint averages.
@@ -17,6 +17,7 @@ _WINDOW = 15
 _SMALLER = 0.1
 
 
+@as_fields
 class POMDR(Budgeted, BinaryLearner):
     """Gradient descent with a hint; when the budget is full, give the weights of the younger half to the older half.
 
@@ -58,23 +59,14 @@ class POMDR(Budgeted, BinaryLearner):
     margin = 1.0
     added = {"first_budget": None, "halving": "before"}
 
-    def __init__(
-        self,
-        *,
-        budget: EvenBudget,
-        first_budget: Count | None = None,
-        eta: Positive,
-        U: Positive = 25.0,
-        halving: Literal["before", "after"] = "before",
-    ) -> None:
-        first_budget = budget // 2 if first_budget is None else first_budget
-        if first_budget > budget:
-            raise ValueError(f"first_budget must be at most budget, {budget}, got {first_budget}")
-        super().__init__(budget=budget)
-        self.first_budget = first_budget
-        self.eta = eta
-        self.U = U
-        self.halving = halving
+    budget: EvenBudget
+    first_budget: Count = derived(lambda self: self.budget // 2, at_most="budget")
+    eta: Positive
+    U: Positive = 25.0
+    halving: Literal["before", "after"] = "before"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.A = 0.0
         self.halved = False
 

@@ -7,10 +7,10 @@ import numpy as np
 from budgetrun.base.params import Budget, NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import RegressionLearner, gaussian_rate, parameters_as_fields
+from budgetrun.learners.base import RegressionLearner, as_fields, gaussian_rate
 
 
-@parameters_as_fields
+@as_fields
 class QKLMS(RegressionLearner):
     """Gradient descent on the squared error, where a step goes to the nearest support example if one is near.
 

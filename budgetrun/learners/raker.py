@@ -8,7 +8,7 @@ from budgetrun.base.params import Count, Factors, NotNegative, Positive, ProperS
 from budgetrun.engine.hypotheses.mixture import Mixture
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels.features import Frequencies, SeveralWidths
-from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, gaussian_rate, parameters_as_fields
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, as_fields, derived, gaussian_rate
 
 # Six widths, sigma / 4 to 8 sigma.
 FACTORS = (16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625)
@@ -50,6 +50,7 @@ class OfSeveralKernels(Learner):
     seed: int
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.factors = tuple(self.factors)
 
     def start(self, pool: Pool) -> Mixture:
@@ -71,7 +72,7 @@ def squared(y: float, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.square(y - scores), 2 * (y - scores)
 
 
-@parameters_as_fields
+@as_fields
 class _Raker(OfSeveralKernels):
     """Raker, for two classes or numbers.
 
@@ -94,15 +95,13 @@ class _Raker(OfSeveralKernels):
     factors: Factors = FACTORS
     features: Count = 50
     step: Positive = 0.5
-    rate: Positive | None = None
+    rate: Positive = derived(lambda self: self._rate * self.step)
     regulariser: NotNegative = 0.0
     frequencies: Frequencies = "orthogonal"
     seed: Seed = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rate is None:
-            self.rate = self._rate * self.step
         step, shrinks = self.step, 2 * self.step * self.regulariser
         if shrinks >= 1:
             raise ValueError(
@@ -113,7 +112,6 @@ class _Raker(OfSeveralKernels):
         self._total = np.zeros((1, len(self.factors)))
 
     def update(self, f: Mixture, y: float, score: float) -> None:
-        assert self.rate is not None
         losses, slopes = self._loss(y, f.parts)
         self._total = self._total + losses + self.regulariser * np.square(f.w).sum(axis=2)
         f.descend(1 - 2 * self.step * self.regulariser, self.step * slopes)
@@ -157,7 +155,7 @@ class RakerRegressor(_Raker, RegressionLearner):
     _rate, _unit = 1.0, 2.0
 
 
-@parameters_as_fields
+@as_fields
 class _AdaRaker(OfSeveralKernels):
     """AdaRaker, for two classes or numbers.
 
@@ -258,7 +256,7 @@ class AdaRaker(_AdaRaker, BinaryLearner):
     """
 
 
-@parameters_as_fields
+@as_fields
 class AdaRakerRegressor(_AdaRaker, RegressionLearner):
     """Copies of Raker with several steps, as its authors ran them: none forgets; f is their mean, weighted by errors.
 

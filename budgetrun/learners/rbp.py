@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from budgetrun.base.params import Budget, Seed
+from budgetrun.base.params import Seed
 from budgetrun.engine.hypotheses import Expansion, MulticlassExpansion
-from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner
+from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, as_fields
 
 
 class RandomRemoval(Budgeted):
@@ -17,13 +17,15 @@ class RandomRemoval(Budgeted):
     """
 
     draws = True
+    # A parameter of each rule.
+    seed: int
 
-    def __init__(self, *, budget: Budget, seed: Seed = 0) -> None:
-        super().__init__(budget=budget)
-        self.seed = seed
-        self._random = np.random.default_rng(seed)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._random = np.random.default_rng(self.seed)
 
 
+@as_fields
 class RBP(RandomRemoval, BinaryLearner):
     """The Perceptron; on a mistake with a full budget, remove a random example before adding the new one.
 
@@ -40,12 +42,15 @@ class RBP(RandomRemoval, BinaryLearner):
     title = "RBP"
     alike_until_full = "adds mistakes"
 
+    seed: Seed = 0
+
     def update(self, f: Expansion, y: int, score: float) -> None:
         if f.size == self.budget:
             f.evict(int(self._random.integers(0, self.budget)))
         f.add(y)
 
 
+@as_fields
 class MulticlassRBP(RandomRemoval, MulticlassLearner):
     """The multiclass Perceptron; on a mistake with a full budget, first remove a random example from all classes.
 
@@ -59,6 +64,8 @@ class MulticlassRBP(RandomRemoval, MulticlassLearner):
 
     name = "rbp"
     title = "RBP"
+
+    seed: Seed = 0
 
     def update(self, f: MulticlassExpansion, y: int, rival: int, lead: float) -> None:
         if f.size == self.budget:

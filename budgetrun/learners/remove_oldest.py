@@ -1,6 +1,5 @@
 """The Remove-Oldest Perceptron."""
 
-from budgetrun.base.params import Budget
 from budgetrun.engine.hypotheses import Expansion
 from budgetrun.learners.base import BinaryLearner, Budgeted
 from budgetrun.learners.forgetron import damage, weight_and_margin
@@ -26,8 +25,8 @@ class RemoveOldest(Budgeted, BinaryLearner):
     tracks = {"track": "oldest"}
     alike_until_full = "adds mistakes"
 
-    def __init__(self, *, budget: Budget) -> None:
-        super().__init__(budget=budget)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.damage = 0.0
 
     def update(self, f: Expansion, y: int, score: float) -> None:

@@ -2,12 +2,13 @@
 
 import math
 
-from budgetrun.base.params import Budget, NotNegative, Positive
+from budgetrun.base.params import NotNegative, Positive
 from budgetrun.engine.hypotheses import Expansion
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import BinaryLearner, Budgeted, as_fields, derived
 from budgetrun.learners.steps import into_ball
 
 
+@as_fields
 class SimplifiedForgetron(Budgeted, BinaryLearner):
     """On a mistake, remove the oldest example if the budget is full, shrink the others, add the new one, project f.
 
@@ -45,25 +46,20 @@ class SimplifiedForgetron(Budgeted, BinaryLearner):
     tracks = {"norm": True, "track": "oldest"}
     revision = 2
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        step: Positive = 1 / 32,
-        radius: Positive | None = None,
-        regulariser: NotNegative | None = None,
-    ) -> None:
-        super().__init__(budget=budget)
-        self.step = step
-        self.radius = math.sqrt(budget / (32 * math.log2(8 * budget))) / 2 if radius is None else radius
-        self.regulariser = 1 / self.radius / self.radius / 4 if regulariser is None else regulariser
-        self.factor = 1 - step * self.regulariser
+    step: Positive = 1 / 32
+    radius: Positive = derived(lambda self: math.sqrt(self.budget / (32 * math.log2(8 * self.budget))) / 2)
+    regulariser: NotNegative = derived(lambda self: 1 / self.radius / self.radius / 4)
+
+    def __post_init__(self) -> None:
+        cause = "budget" if self.radius is None else "radius"
+        larger = f"a larger {cause} or " if self.regulariser is None else ""
+        super().__post_init__()
+        self.factor = 1 - self.step * self.regulariser
         if self.factor <= 0:
-            larger = f"a larger {'budget' if radius is None else 'radius'} or " if regulariser is None else ""
             raise ValueError(
                 f"step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
-                f"got {step * self.regulariser:g}; with budget={budget} and step={step:g} use {larger}a regulariser "
-                f"below {1 / step:g}"
+                f"got {self.step * self.regulariser:g}; with budget={self.budget} and step={self.step:g} use {larger}"
+                f"a regulariser below {1 / self.step:g}"
             )
 
     def update(self, f: Expansion, y: int, score: float) -> None:

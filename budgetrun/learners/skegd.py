@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from budgetrun.base.params import AtLeastOne, Budget, Count, Positive, Seed
+from budgetrun.base.params import AtLeastOne, Count, Positive, Seed
 from budgetrun.engine.hypotheses.nystroem import Sketch, Sketched
 from budgetrun.engine.pool import Pool
-from budgetrun.learners.base import BinaryLearner, Budgeted
+from budgetrun.learners.base import BinaryLearner, Budgeted, as_fields, derived
 
 
+@as_fields
 class SkeGD(Budgeted, BinaryLearner):
     """Gradient descent on the hinge loss; once there are B support examples, over features from a sketch of K.
 
@@ -52,31 +53,19 @@ class SkeGD(Budgeted, BinaryLearner):
     draws = True
     compiled = False
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        step: Positive = 0.2,
-        columns: Count | None = None,
-        sampled: Count | None = None,
-        rank: Count | None = None,
-        cycle: Count = 100,
-        seed: Seed = 0,
-    ) -> None:
-        super().__init__(budget=budget)
-        self.step = step
-        self.columns = _part(0.75 * budget) if columns is None else columns
-        self.sampled = min(budget, _part(0.2 * self.columns)) if sampled is None else sampled
-        self.rank = min(self.columns, _part(0.1 * budget)) if rank is None else rank
-        if self.sampled > budget:
-            raise ValueError(f"sampled must be at most budget, {budget}, got {sampled}")
-        if self.rank > self.columns:
-            raise ValueError(f"rank must be at most columns, {self.columns}, got {rank}")
-        self.cycle = cycle
+    step: Positive = 0.2
+    columns: Count = derived(lambda self: _part(0.75 * self.budget))
+    sampled: Count = derived(lambda self: min(self.budget, _part(0.2 * self.columns)), at_most="budget")
+    rank: Count = derived(lambda self: min(self.columns, _part(0.1 * self.budget)), at_most="columns")
+    cycle: Count = 100
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         # The rounds with a loss since the features were last replaced.
         self._losses = 0
         self._sketch: Sketch | None = None
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(self.seed)
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # S_p, both sketches, and Q with the weights.
@@ -112,6 +101,7 @@ class SkeGD(Budgeted, BinaryLearner):
         f.approximate(features, f.w)
 
 
+@as_fields
 class FORKS(SkeGD):
     """SkeGD with Newton steps on the squared hinge loss, which begin again whenever the features change.
 
@@ -141,24 +131,12 @@ class FORKS(SkeGD):
     name = "forks"
     title = "FORKS"
 
-    def __init__(
-        self,
-        *,
-        budget: Budget,
-        step: Positive = 0.2,
-        columns: Count | None = None,
-        sampled: Count | None = None,
-        rank: Count | None = None,
-        cycle: Count = 100,
-        curvature: Positive = 0.2,
-        alpha: Positive = 0.01,
-        C: AtLeastOne = 1.0,
-        seed: Seed = 0,
-    ) -> None:
-        super().__init__(budget=budget, step=step, columns=columns, sampled=sampled, rank=rank, cycle=cycle, seed=seed)
-        self.curvature = curvature
-        self.alpha = alpha
-        self.C = C
+    curvature: Positive = 0.2
+    alpha: Positive = 0.01
+    C: AtLeastOne = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         # A^-1, once there are features.
         self._inverse: np.ndarray = np.zeros((0, 0))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from budgetrun.base.problem import KEPT_BYTES, PREFIX_LOG_LOSS, Problem, problem_of
-from budgetrun.engine import Group
+from budgetrun.engine import Group, score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.kinds import Matrix
@@ -25,6 +25,8 @@ from budgetrun.play.selection import Selection
 FEWEST = 50
 # Rounds per block of a stream whose length is known, and at most in one piece of another.
 BLOCK_SIZE, PIECE = 256, 8192
+# Rows scored at a time.
+_SCORED = 1024
 # Points of a curve per decade, and the most that are equally spaced.
 _PER_DECADE = 8
 _MOST_SPACED = 100
@@ -282,6 +284,12 @@ def compile_first(learners: Iterable[tuple[Kernel, Any]], options: dict[str, Any
     for kernel, learner in rules.values():
         with suppress(Exception):
             Group(kernel, [copy.deepcopy(learner)], **options).feed(X[:64], labels[:1, :64])
+
+
+def scores_of(member: Member, X: Rows, averaged: bool = False) -> np.ndarray:
+    """Return what `budgetrun.engine.score` does, in the memory for kernel values of a few rows."""
+    starts = range(0, X.shape[0], _SCORED)
+    return np.concatenate([score(member, X[start : start + _SCORED], averaged) for start in starts], axis=-1)
 
 
 # -- curves ------------------------------------------------------------------------------------------------------------

@@ -28,17 +28,13 @@ from budgetrun.base.files import source_digest
 from budgetrun.base.problem import problem_of
 from budgetrun.config import kinds
 from budgetrun.data import Stream, open_stream
-from budgetrun.engine import score
 from budgetrun.engine.group import Member
 from budgetrun.kernels import Rows, compiling
 from budgetrun.play.selection import Selection, registry
-from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options
+from budgetrun.play.session import Curve, Session, checkpoints, compile_first, group_options, scores_of
 from budgetrun.results.store.write import Record, Store, Value, record
 from budgetrun.runner import identity
 from budgetrun.runner.plan import Job, Run, budget_origin
-
-# Test examples whose kernel values with a support set are computed at a time.
-_TEST_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -391,11 +387,7 @@ def evaluate(member: Member, X: Rows, y: np.ndarray, tie: str) -> dict[str, floa
     mistakes = problem_of(member.learner.task).mistakes
 
     def error(averaged: bool) -> float:
-        n_wrong = 0
-        for start in range(0, len(y), _TEST_ROWS):
-            block = slice(start, start + _TEST_ROWS)
-            wrong = mistakes(score(member, X[block], averaged), y[block].astype(np.intp), tie)
-            n_wrong += int(np.count_nonzero(wrong))
-        return n_wrong / len(y)
+        wrong = mistakes(scores_of(member, X, averaged), y.astype(np.intp), tie)
+        return int(np.count_nonzero(wrong)) / len(y)
 
     return {"test_error": error(averaged=True) if member.learner.averages() else None, "last_test_error": error(False)}

@@ -51,7 +51,7 @@ fogd: seed=0, counting=frequencies
 forgetron(basic): cap=every_mistake, logarithm=natural
 forgetron(greedy): test=per_round
 forgetron(simplified): step=0.03125, radius=None, regulariser=None
-forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, curvature=0.2, alpha=0.01, C=1.0, seed=0
+forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, seed=0, curvature=0.2, alpha=0.01, C=1.0
 ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
 logistic: step=0.1, rates=adagrad, inputs=as_given, splines=False
 mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import escape
 
-from budgetrun.base.errors import counted
+from budgetrun.base.errors import capitalised, counted
 from budgetrun.base.files import write
 from budgetrun.base.grid import Grid, Raw
 from budgetrun.config.quantities import QUANTITIES
@@ -94,7 +94,7 @@ class Report:
         shown = [family for family in order if family in best]
         names[shown[0]] += " errs" if problem.of_classes else f" has an {problem.error_title} of"
         text = "; ".join(f"{names[one]} {quantity.write(measured[best[one]].mean)}{quantity.unit}" for one in shown)
-        return text[0].upper() + text[1:] + "."
+        return capitalised(text) + "."
 
     @property
     def finding(self) -> str:

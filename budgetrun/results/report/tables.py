@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.base import grid
+from budgetrun.base.errors import capitalised
 from budgetrun.base.files import make_folder
 from budgetrun.base.files import write as write_file
 from budgetrun.config.quantities import QUANTITIES, SECONDS, Quantity
@@ -61,9 +62,8 @@ def _default_specs(results: Results) -> list[TableSpec]:
     if results.of_batch:
         return [TableSpec(name=name, quantity=name) for name in ("objective", "gap", "seconds")]
     error = QUANTITIES[results.config.problem.error]
-    caption = f"{error.in_words[0].upper()}{error.in_words[1:]}."
     metrics = [TableSpec(name=name, quantity=name) for name in results.config.metrics if name in QUANTITIES]
-    return [TableSpec(name=error.name, caption=caption, quantity=error.name), *metrics]
+    return [TableSpec(name=error.name, caption=f"{capitalised(error.in_words)}.", quantity=error.name), *metrics]
 
 
 def _table(results: Results, spec: TableSpec) -> Table:

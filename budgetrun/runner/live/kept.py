@@ -10,14 +10,11 @@ import numpy as np
 
 from budgetrun.base.errors import one_line
 from budgetrun.data.scaling import Running, scale_in_place
-from budgetrun.engine import score
 from budgetrun.kernels.kinds import Matrix
-from budgetrun.play.session import Session
+from budgetrun.play.session import Session, scores_of
 
 # The first state is saved after so many seconds; later ones cost at most this share of the time, but come every minute.
 FIRST_SAVED, SHARE_OF_SAVING, RARELY = 2.0, 0.02, 60.0
-# Rows scored at a time, to limit the memory for kernel values.
-_ROWS = 1024
 
 
 class ByRow:
@@ -114,8 +111,7 @@ class Best:
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
         X = self._scaler.scaled(X, learn=False)
-        scores = [score(self._member, X[start : start + _ROWS]).T for start in range(0, X.shape[0], _ROWS)]
-        return np.concatenate(scores)
+        return scores_of(self._member, X).T
 
     predict = decision_function
 

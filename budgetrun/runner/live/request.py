@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from budgetrun import learners
-from budgetrun.base.errors import CONTROL, InputError, one_line, printable
+from budgetrun.base.errors import CONTROL, InputError, capitalised, one_line, printable
 from budgetrun.base.files import is_url
 from budgetrun.base.params import STARTING
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
@@ -264,7 +264,7 @@ def _report(
     with_budget = [label for entry, label, _ in found if "budget" in entry]
     # Its error, often far above all others, would press them together.
     constant = [label for _, label, family in found if family == "constant"]
-    titles = dict.fromkeys(constant, _capitalised(problem.constant.removeprefix("the ")))
+    titles = dict.fromkeys(constant, capitalised(problem.constant.removeprefix("the ")))
     labels = [label for _, label, family in found if family != "constant"]
     listed = [entry["budget"] for entry, _, _ in found if entry.get("budget") is not None]
     budgets = {budget for one in listed for budget in (one if isinstance(one, list) else [one])}
@@ -273,7 +273,7 @@ def _report(
     shown = f" (B = {middle:,})" if middle else ""
     over = {"dataset": name, "lines": labels, "x": "rounds", **({"budget": middle} if middle else {})}
     numbers, quantity = not problem.of_classes, QUANTITIES[problem.error]
-    error, windowed = _capitalised(quantity.noun), WINDOWED[problem.error].name
+    error, windowed = capitalised(quantity.noun), WINDOWED[problem.error].name
     part = f"{error} in each part" if numbers else "Error in each part of the stream"
     figures: list[dict[str, Any]] = [
         {"name": f"{name}_error", "title": f"{error} so far{shown}", **over, "lines": [*labels, *rules]},
@@ -287,7 +287,7 @@ def _report(
         figures.append({"name": f"{name}_budget", "title": f"{error} against the budget", **lines})
     for metric in request.metrics:
         if metric in METRICS_IN_CURVES:
-            title = f"{_capitalised(METRICS[metric].noun)}{shown}"
+            title = f"{capitalised(METRICS[metric].noun)}{shown}"
             figures.append({"name": f"{name}_{metric}", "title": title, **over, "y": metric})
     unit = " (%)" if quantity.is_percent else ""
     tables: list[dict[str, Any]] = [
@@ -296,13 +296,9 @@ def _report(
         {"name": f"{name}_size", "caption": "Examples held at the end", "quantity": "support_size"},
     ]
     for metric in request.metrics:
-        caption = _capitalised(METRICS[metric].in_words)
+        caption = capitalised(METRICS[metric].in_words)
         tables.append({"name": f"{name}_{metric}", "caption": caption, "quantity": metric})
     return {"tables": tables, "figures": figures, "titles": titles}
-
-
-def _capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 # -- choices from the first rows ------------------------------------------------------------------------------------
@@ -315,7 +311,7 @@ def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, lis
 
     Raises InputError: the stream does not fit the request.
     """
-    said = [f"{_capitalised(table.label_found)}."] if table.label_found else []
+    said = [f"{capitalised(table.label_found)}."] if table.label_found else []
     said += table.notes()
     task = _task(request, table)
     if request.task == "auto":

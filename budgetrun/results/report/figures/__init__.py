@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from budgetrun.base import registry
+from budgetrun.base.errors import capitalised
 from budgetrun.base.files import make_folder
 from budgetrun.config.quantities import GAP, IN_FIGURES, QUANTITIES, Quantity
 from budgetrun.config.schema import FigureSpec
@@ -205,7 +206,10 @@ class Panel(ABC):
 
     def caption(self) -> str:
         """Return the text below the figure."""
-        sentences = [f"{self.noun} on {self.called} against {self.against}, {self.counts()}.", *self.about()]
+        sentences = [
+            f"{capitalised(self.y.noun)} on {self.called} against {self.against}, {self.counts()}.",
+            *self.about(),
+        ]
         if self.has_published:
             sentences.append("Hollow markers: published numbers.")
         ran = {self.results.title(label) for label in self.runs["label"].unique()}
@@ -217,13 +221,8 @@ class Panel(ABC):
 
     def alt(self) -> str:
         """Return in words what the figure shows."""
-        sentences = [f"{self.noun} against {self.against} on {self.called}{self.scale}."]
+        sentences = [f"{capitalised(self.y.noun)} against {self.against} on {self.called}{self.scale}."]
         return " ".join([*sentences, *(f"{one.name}: {' to '.join(dict.fromkeys(one.ends))}." for one in self.series)])
-
-    @property
-    def noun(self) -> str:
-        """The quantity's noun, for the start of a sentence."""
-        return self.y.noun[0].upper() + self.y.noun[1:]
 
 
 def alike(curves: Iterable[tuple[str, Hashable]]) -> dict[str, list[str]]:
