@@ -105,7 +105,7 @@ def events_of(stream: Stream, algorithm: Algorithm, dtype: str, seeds: list[int]
     codes, n, m = stream.tasks["-"], len(stream.classes), algorithm.keys
     random = np.random.default_rng(seeds)
     activity = random.permutation(1 / np.arange(1, m + 1))
-    pairs = np.array([random.choice(n, 2, replace=False) for _ in range(m)])
+    pairs = _pairs(random, n, m)
     noise = random.uniform(0, algorithm.noise, m) * (random.random(m) < 0.5)
     rows = np.concatenate([random.permutation(len(codes)) for _ in range(algorithm.passes)])
     keys = np.empty(len(rows), dtype=np.int64)
@@ -118,6 +118,13 @@ def events_of(stream: Stream, algorithm: Algorithm, dtype: str, seeds: list[int]
     y = np.where(codes[rows] == pairs[keys, 1], 1, -1)
     y = np.where(random.random(len(y)) < noise[keys], -y, y).astype(np.int8)
     return Events(X, y, m, keys, rows)
+
+
+def _pairs(random: np.random.Generator, n: int, m: int) -> np.ndarray:
+    """Return what ``random.choice(n, 2, replace=False)`` gives in m calls, shape (m, 2), and draw what they draw."""
+    first, second, kept = random.integers(0, np.tile([n - 1, n, 2], m)).reshape(m, 3).T
+    pairs = np.stack([first, np.where(second == first, n - 1, second)], axis=1)
+    return np.where(kept[:, None] == 1, pairs, pairs[:, ::-1])
 
 
 def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Played:
