@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 import budgetrun
 from budgetrun.base.errors import InputError, counted, out_of_range
@@ -17,6 +18,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.estimators.arguments import check_choice, check_value, kernel_of
 from budgetrun.estimators.base import alone
 from budgetrun.fleet import SharedMemory, make, registry
+from budgetrun.fleet.loops import LINK
 from budgetrun.fleet.memory import (
     BYTES,
     FLOOR,
@@ -27,7 +29,9 @@ from budgetrun.fleet.memory import (
     M,
     Q,
     bytes_of,
+    flat,
     learner_bytes,
+    longest,
     most_learners,
     packed,
     play_batch,
@@ -37,8 +41,9 @@ from budgetrun.fleet.memory import (
     score_one,
     stored,
 )
-from budgetrun.kernels import compiling
-from budgetrun.kernels.arithmetic import TILE
+from budgetrun.kernels import compiling, squares
+from budgetrun.kernels.arithmetic import END, TILE
+from budgetrun.kernels.kinds import DENSE_FEATURES, Matrix, is_fine
 from budgetrun.state import save_state
 
 # Rows that are played at a time, and the most entries that can be numbered.
@@ -63,7 +68,8 @@ class Fleet:
         need k(x, x) <= 1.
     floor : int, >= 0
         The examples that no other key can take from a key; with ``policy="equal_split"``, the most that it holds. The
-        mistake bound of a key is that of a Forgetron with this budget.
+        mistake bound of a key is that of a Forgetron with this budget. The memory has room for the floors of all keys,
+        also if all of these examples are as long as the longest so far, if they are sparse.
     policy : str
         Who gives up an example: "equal_split", "harmless", "least_damage", "mistakes", "oldest", "random",
         "square_root", "sum_bound" or "younger_half"; see docs/fleet.md.
@@ -71,8 +77,9 @@ class Fleet:
         Remove an example that does no harm, if there is one, instead of the oldest.
     shared_rows : bool
         All keys see the same examples, each with labels of its own; an example is stored once. See `partial_fit`.
-    dtype : {"float32", "float64", "bits"}
-        In which examples are stored; bits are for features that are zeros and ones. Everything is computed in float64.
+    dtype : {"float32", "float64", "bits", "sparse"}
+        In which examples are stored; bits are for features that are zeros and ones, and sparse examples take eight
+        bytes for each value that is not 0, a float32, in blocks of seven. Everything is computed in float64.
     seed : int, >= 0
         Of the policy ``random``.
 
@@ -105,7 +112,7 @@ class Fleet:
         policy: str = "square_root",
         greedy: bool = False,
         shared_rows: bool = False,
-        dtype: Literal["float32", "float64", "bits"] = "float32",
+        dtype: Literal["float32", "float64", "bits", "sparse"] = "float32",
         seed: int = 0,
     ) -> None:
         self.memory = int(parse_bytes(memory) if isinstance(memory, str) else memory)
@@ -114,7 +121,7 @@ class Fleet:
         check_value("seed", seed, Seed)
         check_choice("kernel", kernel, ("gaussian", "linear", "polynomial"))
         check_choice("policy", policy, registry())
-        check_choice("dtype", dtype, ("float32", "float64", "bits"))
+        check_choice("dtype", dtype, ("float32", "float64", "bits", "sparse"))
         given: dict[str, Any] = {"gamma": gamma, "sigma": sigma, "degree": degree, "coef0": coef0}
         self._kernel = kernel_of(given | {"kernel": kernel, "products": None})
         wanted = parameters(type(self._kernel))
@@ -130,6 +137,8 @@ class Fleet:
         self._calls: Any = None
         # The features of examples that need no other check than that they are finite; -1 for none.
         self._width = -1
+        # The features of the longest example so far, or its values that are not 0 if examples are sparse.
+        self._longest = 0
 
     # -- learning --------------------------------------------------------------------------------------------------
 
@@ -140,7 +149,7 @@ class Fleet:
         Parameters
         ----------
         key : int or str
-        x : array_like, shape (d,)
+        x : array_like, shape (d,), or sparse, shape (1, d)
         y : int or bool
             +1 or True, or -1 or False.
 
@@ -149,25 +158,26 @@ class Fleet:
         float
             f(x) of the key before it learned: its sign is the predicted class; 0 for a new key.
 
-        Raises InputError: the key is new, and its floor does not fit into the memory.
+        Raises InputError: the floor of a new key does not fit into the memory, or those of all after a long example.
         Raises ValueError: the example or the label is not valid.
         """
         if self.shared_rows:
             raise ValueError("with shared_rows, all keys learn together: use partial_fit")
-        row, label, charge = self._row(x), 1 if y == 1 else -1, 0
+        row, label, charges = self._row(x), 1 if y == 1 else -1, [0]
         if label < 0 and y != -1 and not isinstance(y, bool | np.bool_):
             raise ValueError(_WRONG_LABEL.format(repr(y)))
         number = self._find(key)
-        if number is None:
-            (name,) = _plain([key])
-            charge = self._create([name], len(x))[0]
-            number = self._numbers[name]
+        most = len(row) // 2 - 1 if self.dtype == "sparse" else 0
+        if number is None or most > self._longest:
+            names, d = [] if number is not None else _plain([key]), np.shape(x)[-1]
+            charges = self._create(names, d, most if self.dtype == "sparse" else d) or charges
+            number = self._find(key)
         calls = self._calls or self._compiled()
         try:
             if calls is not None:
-                return calls[1](calls[0], number, charge, row, label)
+                return calls[1](calls[0], number, charges[0], row, label)
             began = time.thread_time()
-            self._begun.counts[LIMIT] -= charge
+            self._begun.counts[LIMIT] -= charges[0]
             with np.errstate(over="ignore"):
                 score = self._begun.play(number, row, label)
             compiling.border(time.thread_time() - began)
@@ -177,7 +187,7 @@ class Fleet:
 
     @alone
     def predict_one(self, key: int | str, x: Any) -> float:
-        """Return f(x) of a key for an example of shape (d,): its sign is the class; 0 for an unknown key."""
+        """Return f(x) of a key for an example, as in `learn_one`: its sign is the class; 0 for an unknown key."""
         number, row = self._find(key), self._row(x)
         if number is None:
             return 0.0
@@ -197,7 +207,7 @@ class Fleet:
         ----------
         keys : array_like of int or str, shape (n,)
             With ``shared_rows``, all keys that have labels, shape (m,); those of the first call are all there are.
-        X : array_like, shape (n, d)
+        X : array_like or sparse, shape (n, d)
         Y : array_like, shape (n,), of -1 and +1, or bool
             With ``shared_rows``, shape (n, m), and 0 where a key does not learn from an example.
 
@@ -206,46 +216,48 @@ class Fleet:
         ndarray of float64, of the shape of Y
             f(x) of each example's key before it learned.
 
-        Raises InputError: the floors of the new keys do not fit into the memory; nothing was learned.
+        Raises InputError: the floors of new keys, or of all after a long example, do not fit; nothing was learned.
         Raises ValueError: examples or labels are not valid; nothing was learned.
         """
         names, rows, labels = _plain(keys), self._rows(X), np.asarray(Y)
-        shape = (len(rows), len(names)) if self.shared_rows else (len(rows),)
-        if labels.shape != shape or (not self.shared_rows and len(names) != len(rows)):
-            raise ValueError(f"{len(names)} keys and {len(rows)} rows need labels of shape {shape}, got {labels.shape}")
+        n, d = rows.shape[0], np.shape(X)[-1]
+        shape = (n, len(names)) if self.shared_rows else (n,)
+        if labels.shape != shape or (not self.shared_rows and len(names) != n):
+            raise ValueError(f"{len(names)} keys and {n} rows need labels of shape {shape}, got {labels.shape}")
         labels = np.where(labels, 1, -1) if labels.dtype.kind == "b" else labels
         allowed = (-1, 0, 1) if self.shared_rows else (-1, 1)
         if len(wrong := labels[~np.isin(labels, allowed)]):
             raise ValueError(_WRONG_LABEL.format(wrong[0]))
         labels = np.ascontiguousarray(labels, dtype=np.int64)
         numbers, charges = self._find_all(names), np.zeros(len(names), dtype=np.int64)
-        if (numbers < 0).any():
-            new: dict[Any, int] = {}
-            for t in np.flatnonzero(numbers < 0).tolist():
-                new.setdefault(names[t], t)
-            charges[list(new.values())] = self._create(list(new), np.shape(X)[1])
+        new: dict[Any, int] = {}
+        for t in np.flatnonzero(numbers < 0).tolist():
+            new.setdefault(names[t], t)
+        most = d if isinstance(rows, np.ndarray) else longest(rows)
+        if new or most > self._longest:
+            charges[list(new.values())] = self._create(list(new), d, most)
             numbers = self._find_all(names)
         if not len(numbers):
             return np.zeros(shape)
         if not self.shared_rows:
-            scores = np.zeros(len(rows))
-            self._play(play_batch, _ROWS, numbers, charges, rows, labels, scores)
+            scores = np.zeros(n)
+            self._play(play_batch, _ROWS, rows, numbers, charges, labels, scores)
             return scores
         self._begun.counts[LIMIT] -= charges.sum()
-        every = np.zeros((len(rows), len(self._begun.ints)), dtype=np.int64)
+        every = np.zeros((n, len(self._begun.ints)), dtype=np.int64)
         every[:, numbers] = labels
         scores = np.zeros(every.shape)
         self._play(play_stream, TILE, rows, every, scores)
         return scores[:, numbers]
 
-    def _play(self, play: Any, n_at_once: int, *arrays: np.ndarray) -> None:
+    def _play(self, play: Any, n_at_once: int, rows: Matrix, *others: np.ndarray) -> None:
         """Play the rows of arrays part by part, in compiled code as soon as that is ready."""
-        n_rows = len(arrays[0])
+        n_rows, (X, ends) = rows.shape[0], flat(rows)
         for start in range(0, n_rows, n_at_once):
-            part, began = [array[start : start + n_at_once] for array in arrays], time.thread_time()
+            part, began = [array[start : start + n_at_once] for array in (ends, *others)], time.thread_time()
             try:
                 with np.errstate(over="ignore"):
-                    compiling.call(play, self._begun, *part)
+                    compiling.call(play, self._begun, X, *part)
             except FloatingPointError as error:
                 raise self._out_of_range(error) from error
             seconds, n = time.thread_time() - began, len(part[0])
@@ -257,13 +269,13 @@ class Fleet:
     def predict(self, keys: Iterable[Any], X: Any) -> np.ndarray:
         """Return f(x) for each pair of a key and a row, shape (n,); see `predict_one`."""
         names, rows = _plain(keys), self._rows(X)
-        if len(names) != len(rows):
-            raise ValueError(f"each row needs a key, got {len(names)} keys and {len(rows)} rows")
-        scores = np.zeros(len(rows))
+        if len(names) != rows.shape[0]:
+            raise ValueError(f"each row needs a key, got {len(names)} keys and {rows.shape[0]} rows")
+        scores = np.zeros(len(names))
         if self._memory is not None:
             numbers = self._find_all(names)
             try:
-                compiling.call(score_batch, self._memory, numbers, rows, scores)
+                compiling.call(score_batch, self._memory, *flat(rows), numbers, scores)
             except FloatingPointError as error:
                 raise self._out_of_range(error) from error
         return scores
@@ -291,21 +303,18 @@ class Fleet:
         """
         number, memory = self._numbers[_plain([key])[0]], self._begun
         slots = memory.slots_of(number)
-        rows = np.array([memory.row(slot) for slot in slots]).reshape(len(slots), memory.width)
-        if self.dtype == "bits":
-            rows = np.unpackbits(rows, axis=1, count=memory.n_features)
-        rows = rows.astype(np.float64)
+        rows: Any = memory.examples(slots)
         model: Any = budgetrun.Forgetron(
             budget=max(len(slots), self.floor, 1),
             variant="greedy" if self.greedy else "self_tuned",
             **self._of_kernel,
         )
         # A first round sets the features and classes, and is forgotten.
-        model.partial_fit(rows[:1] if len(rows) else np.zeros((1, memory.n_features)), [1], classes=[-1, 1])
+        model.partial_fit(rows[:1] if len(slots) else np.zeros((1, memory.n_features)), [1], classes=[-1, 1])
         model._begin()
         (member,), pool = model._group.members, model._group.pool
         f = member.hypothesis
-        for start in range(0, len(rows), TILE):
+        for start in range(0, len(slots), TILE):
             weights = memory.cells[slots[start : start + TILE], WEIGHT]
             pool.admit(rows[start : start + TILE])
             f.begin_block()
@@ -345,12 +354,12 @@ class Fleet:
         return self._charged + (0 if self._memory is None else int(self._memory.counts[BYTES]))
 
     def example_bytes(self, n_features: int) -> int:
-        """Return the bytes of an example that one key holds."""
+        """Return the bytes of an example that one key holds; if it is sparse, give only values that are not 0."""
         return sum(bytes_of(self._policy, n_features, self.dtype, self.shared_rows))
 
     def room_for(self, keys: Iterable[int | str], n_features: int) -> int:
-        """Return how many of these new keys, in their order, have room for their floors."""
-        floor = self.floor * self.example_bytes(n_features)
+        """Return how many of these new keys, in their order, have room for their floors, as `example_bytes` counts."""
+        floor = self.floor * self.example_bytes(max(n_features, self._longest))
         needed = np.cumsum([learner_bytes(key, self._policy) + floor for key in keys])
         return int(np.searchsorted(needed, self.memory - self._charged - len(self) * floor, side="right"))
 
@@ -380,7 +389,7 @@ class Fleet:
         texts = [data[start:end].decode("utf-8", "surrogatepass") for start, end in zip([0, *ends], ends, strict=False)]
         are_text, order = state.pop("_are_text").tolist(), state.pop("_order").tolist()
         keys = [text if is_text else int(text) for text, is_text in zip(texts, are_text, strict=True)]
-        self.__dict__.update(state)
+        self.__dict__.update({"_longest": 0} | state)
         self._numbers, self._free, self._calls = dict(zip(keys, order, strict=True)), state["_free"].tolist(), None
 
     def check(self) -> None:
@@ -395,7 +404,16 @@ class Fleet:
         most = 0 if self._memory is None else len(self._memory.prices)
         if not all(0 <= number < most for number in (*self._numbers.values(), *self._free)):
             raise ValueError("it names learners that are not there")
-        if self.memory_used > self.memory:
+        if self._memory is None or not (memory := self._memory).sparse:
+            fits = self.memory_used <= self.memory
+        else:
+            # Else it might hold more later on, and compiled code would write beyond the arrays.
+            charged = sum(learner_bytes(key, self._policy) for key in self._numbers)
+            floors = memory.ints[:, FLOOR].sum() * self.example_bytes(self._longest)
+            n_blocks = len(memory.blocks())
+            fits = charged == self._charged == self.memory - memory.counts[LIMIT] and charged + floors <= self.memory
+            fits &= LINK // 2 * (n_blocks - 1) < max(self._longest, 1)
+        if not fits:
             raise ValueError("it holds more than its memory")
 
     # -- within ----------------------------------------------------------------------------------------------------
@@ -406,7 +424,8 @@ class Fleet:
         return self._memory
 
     def _begin(self, n_features: int, n_keys: int) -> None:
-        own = self.example_bytes(n_features)
+        sparse = self.dtype == "sparse"
+        own = self.example_bytes(0 if sparse else n_features)
         most = n_keys if self.shared_rows else most_learners(self.memory, self.floor * own)
         try:
             if self.memory // own > _MOST:
@@ -418,28 +437,38 @@ class Fleet:
                 dtype=self.dtype,
                 limit=self.memory,
                 most_learners=most,
-                shares=self.shared_rows,
+                shares=self.shared_rows or sparse,
                 greedy=self.greedy,
             )
         except MemoryError:
             raise InputError(f"memory: {self.memory:,} bytes are more than can be had here; give less") from None
-        self._width = n_features if self._kernel.of_distance and self.dtype != "bits" else -1
+        self._width = n_features if self._kernel.of_distance and self.dtype in ("float32", "float64") else -1
 
-    def _create(self, keys: list[Any], n_features: int) -> list[int]:
-        """Create keys, if their floors fit; return what is to be taken from the limit for each."""
+    def _create(self, keys: list[Any], n_features: int, most: int) -> list[int]:
+        """Create keys, if their floors fit; return what is to be taken from the limit for each.
+
+        ``most`` is of the examples that come what `_longest` is of all; if that is more, all floors must still fit.
+        """
         charges = [learner_bytes(key, self._policy) for key in keys]
-        if self.shared_rows and self._memory is not None:
+        if self.shared_rows and self._memory is not None and keys:
             raise ValueError(f"with shared_rows, the keys are those of the first call, and {keys[0]!r} is new")
-        if self.room_for(keys, n_features) < len(keys):
-            floor = self.floor * self.example_bytes(n_features)
-            need = sum(charges) + len(keys) * floor
-            free = self.memory - self._charged - len(self) * floor
-            what = counted(len(keys), "new key")
+        most = max(most, self._longest)
+        floor = self.floor * self.example_bytes(most)
+        need, free = sum(charges) + len(keys) * floor, self.memory - self._charged - len(self) * floor
+        if need > free:
+            least = f"the least memory that would do is {self.memory + need - free:,}"
+            examples = counted(self.floor, "example")
+            if free < 0:
+                raise InputError(
+                    f"memory: floors of {examples} for {counted(len(self), 'key')} would take {self.memory - free:,} "
+                    f"bytes if examples had {most:,} values, and the memory is {self.memory:,}; {least}"
+                )
             raise InputError(
-                f"memory: {what} with a floor of {counted(self.floor, 'example')} would take {need:,} bytes, and "
+                f"memory: {counted(len(keys), 'new key')} with a floor of {examples} would take {need:,} bytes, and "
                 f"beside the floors of {counted(len(self), 'key')} only {free:,} of {self.memory:,} bytes are free; "
-                f"the least memory that would do is {self.memory + need - free:,}"
+                f"{least}"
             )
+        self._longest = most
         if self._memory is None:
             self._begin(n_features, len(keys))
         for key in keys:
@@ -459,36 +488,49 @@ class Fleet:
     def _row(self, x: Any) -> np.ndarray:
         """Return an example as it is stored."""
         row = np.asarray(x)
-        if row.ndim != 1:
-            raise ValueError(f"an example must have the shape (d,), got {row.shape}")
+        if row.ndim != 1 or self.dtype == "sparse":
+            rows = x if sp.issparse(x) else row[None]
+            if rows.ndim != 2 or rows.shape[0] != 1:
+                raise ValueError(f"an example must have the shape (d,), got {np.shape(x)}")
+            return flat(self._rows(rows))[0]
         as_stored = row.dtype == self._stored_as and row.flags.c_contiguous and len(row) == self._width
         # Most examples are found to be finite quickly.
         return row if as_stored and math.isfinite(row.dot(row)) else self._stored(row)
 
-    def _rows(self, X: Any) -> np.ndarray:
-        rows = np.asarray(X)
+    def _rows(self, X: Any) -> Any:
+        rows = X if sp.issparse(X) else np.asarray(X)
         if rows.ndim != 2:
-            raise ValueError(f"X must have the shape (n, d), got {rows.shape}; sparse rows must be dense first")
-        return self._stored(rows)
+            raise ValueError(f"X must have the shape (n, d), got {rows.shape}")
+        return self._stored(rows.toarray() if sp.issparse(rows) and self.dtype != "sparse" else rows)
 
-    def _stored(self, rows: np.ndarray) -> np.ndarray:
+    def _stored(self, rows: Any) -> Any:
         if rows.dtype.kind not in _NUMBERS:
             raise ValueError(f"examples must be numbers, got the dtype {rows.dtype}")
         if self._memory is not None and rows.shape[-1] != self._memory.n_features:
             raise ValueError(f"examples have {self._memory.n_features} features, got {rows.shape[-1]}")
         if self.dtype == "bits":
             return packed(rows)
-        if rows.dtype != self._stored_as or not rows.flags.c_contiguous:
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
+            if self.dtype == "sparse":
+                if rows.shape[1] > END:
+                    raise ValueError(f"sparse examples have at most {END:,} features, got {rows.shape[1]:,}")
+                rows = sp.csr_array(rows, dtype=np.float64, copy=True)
+                rows.sum_duplicates()
+                rows = rows.astype(np.float32)
+                rows.eliminate_zeros()
+            elif rows.dtype != self._stored_as or not rows.flags.c_contiguous:
                 rows = np.ascontiguousarray(rows, dtype=self.dtype)
-        if not np.isfinite(rows).all():
-            raise ValueError(f"examples must be finite numbers, in the range of {self.dtype}")
-        if not self._kernel.of_distance:
+        if not np.isfinite(rows.data if self.dtype == "sparse" else rows).all():
+            raise ValueError(f"examples must be finite numbers, in the range of {rows.dtype}")
+        kernel = self._kernel
+        if not kernel.of_distance or (self.dtype == "sparse" and rows.shape[1] > DENSE_FEATURES):
             with np.errstate(over="ignore"):
-                squares = np.square(rows, dtype=np.float64).sum(axis=-1)
-                finite = np.isfinite(self._kernel.diagonal(squares)).all()
-            if not finite:
-                raise ValueError(f"examples are too large for the kernel {self._kernel}: scale them")
+                s = squares(rows if rows.ndim == 2 else rows[None])
+                fits = (
+                    is_fine(kernel, s.max(initial=0.0)) if kernel.of_distance else np.isfinite(kernel.diagonal(s)).all()
+                )
+            if not fits:
+                raise ValueError(f"examples are too large for the kernel {kernel}: scale them")
         return rows
 
     def _compiled(self) -> Any:

@@ -5,15 +5,18 @@ import sys
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from budgetrun.base.problem import UNSURE
 from budgetrun.engine.hypotheses.pairs import first_smallest
 from budgetrun.engine.play import NOT_FINITE
-from budgetrun.fleet.loops import add_at, scale_at, sum_at, touch, values_at
+from budgetrun.fleet.loops import BLOCK, LINK, add_at, scale_at, sum_at, touch, values_at
 from budgetrun.fleet.policies.base import Policy
 from budgetrun.kernels import Kernel
+from budgetrun.kernels.arithmetic import END
 from budgetrun.kernels.compiling import Compilable
-from budgetrun.kernels.sums import taken
+from budgetrun.kernels.kinds import DENSE_FEATURES, Matrix
+from budgetrun.kernels.sums import copy, put, taken
 from budgetrun.learners.forgetron import ALLOWED, damage, gentlest_shrinking, largest_competitor, loss_by_shrinking
 
 # The rounding error of a damage Psi.
@@ -44,17 +47,18 @@ class SharedMemory(Compilable):
     Parameters:
     kernel : Kernel
         A function of ||a - b||^2 or of <a, b>, with k(x, x) <= 1 for the mistake bounds.
-    dtype : "float32", "float64" or "bits"
-        Of the stored rows, and of the examples that are given; bits are zeros and ones, packed as `packed` does.
-        Everything else is computed in float64.
+    dtype : "float32", "float64", "bits" or "sparse"
+        Of the stored rows, and of the examples that are given; bits are zeros and ones, packed as `packed` does, and
+        sparse rows pairs of a column and a value, as `flat` makes them. Everything else is computed in float64.
     limit : int
         Bytes of all entries and rows. Whoever admits a learner subtracts what it takes beside its entries.
     shares : bool
-        Learners play the same rows, each with labels of its own.
+        Rows are stored apart from entries, because learners play the same ones, each with labels of its own, or because
+        they are sparse.
     greedy : bool
         Remove an entry that does no harm, if there is one, instead of the oldest.
     entry_bytes, row_bytes : int or None
-        The sizes of an entry and of a row; None for those of the arrays.
+        The sizes of an entry and of a row, or of a block of a sparse one; None for those of the arrays.
 
     Attributes:
     cells : ndarray, shape (entries, ...)
@@ -92,11 +96,15 @@ class SharedMemory(Compilable):
     ) -> None:
         self.kernel, self.policy, self.shares, self.greedy = kernel, policy, shares, greedy or policy.greedy
         self.dtype, self.most = dtype, (limit, most_learners)
-        sizes = bytes_of(policy, n_features, dtype, shares)
+        self.sparse = dtype == "sparse"
+        # As for other learners, distances are then sums of products.
+        self.by_products = self.sparse and kernel.of_distance and n_features > DENSE_FEATURES
+        sizes = bytes_of(policy, 1 if self.sparse else n_features, dtype, shares)
         self.entry_bytes = sizes[0] if entry_bytes is None else entry_bytes
         self.row_bytes = sizes[1] if row_bytes is None else row_bytes
         more = most_learners if shares else 1
         n_rows = limit // max(1, self.row_bytes if shares else self.entry_bytes + self.row_bytes) + more
+        n_rows += n_features // (LINK // 2) if self.sparse else 0
         n = n_rows
         if shares:
             # A learner holds a row once at most.
@@ -106,8 +114,11 @@ class SharedMemory(Compilable):
         self.at = 0 if shares else (4 * AFTER + 4 + stored_as.itemsize - 1) // stored_as.itemsize
         self.n_features = n_features
         self.cells = _aligned(n, 3 if shares else -(-(self.at + self.width) * stored_as.itemsize // 8))
-        self.rows = np.zeros((n_rows, self.width), dtype=stored_as) if shares else self.cells.view(stored_as)
-        # The entries of a shared row; if it is free, the next free row, negative.
+        self.rows = self.cells.view(stored_as)
+        if shares:
+            shape = n_rows, self.width
+            self.rows = _aligned(n_rows, 8).view(stored_as) if self.sparse else np.zeros(shape, dtype=stored_as)
+        # The entries of a shared row, 0 for a later block; if it is free, the next free row, negative.
         self.holders = np.zeros(n_rows if shares else 0, dtype=np.int32)
         # The mistakes of all when an entry, or the last entry of a row, was inserted.
         self.born = np.zeros((n_rows if policy.by_row else n) if policy.by_age else 0, dtype=np.int64)
@@ -142,27 +153,55 @@ class SharedMemory(Compilable):
         numbers: list[tuple[np.ndarray, int]] = [
             (counts[[NEW_SLOT, FREE_SLOT]], len(self.cells)),
             (counts[[NEW_ROW, FREE_ROW]], len(self.rows)),
-            (ints[:, [FIRST, LAST]], max(slots - 1, 0)),
+            (ints[ints[:, SIZE] > 0][:, [FIRST, LAST]], max(slots - 1, 0)),
             (ints[:, SIZE], len(self.cells)),
             (links[:, AFTER], min(slots, len(self.cells) - 1)),
         ]
         if self.shares:
-            numbers += [(links[:, ROW], max(places - 1, 0)), (np.abs(self.holders), len(self.cells))]
+            numbers += [(links[:, ROW], max(places - 1, 0)), (np.maximum(-self.holders, 0), places)]
         if any(found.size and (found.min() < 0 or found.max() > most) for found, most in numbers):
             raise ValueError("it names entries that are not there")
-        held, rows = int(ints[:, SIZE].sum()), int((self.holders[:places] > 0).sum()) if self.shares else 0
-        n_bytes = held * self.entry_bytes + (rows if self.shares else held) * self.row_bytes
-        free, slot = set(), int(counts[FREE_SLOT])
-        while slot and slot not in free:
-            free.add(slot)
-            slot = int(links[slot - 1, AFTER])
-        right = (n_bytes, held, slots - held), slot, counts[LIMIT] <= self.most[0]
-        if right != ((counts[BYTES], counts[ENTRIES], len(free)), 0, True):
+        held, blocks = self._held(), np.concatenate(self.blocks())
+        free = _free(int(counts[FREE_SLOT]), links[:, AFTER])
+        n_bytes = len(held) * self.entry_bytes + len(blocks if self.shares else held) * self.row_bytes
+        pairs = [(counts[[BYTES, ENTRIES]], [n_bytes, len(held)]), (np.sort([*held, *free]), np.arange(slots))]
+        if self.shares:
+            pairs.append((np.bincount(links[held, ROW], minlength=places), np.maximum(self.holders[:places], 0)))
+        if self.sparse:
+            free = _free(int(counts[FREE_ROW]), -self.holders)
+            pairs.append((np.sort([*blocks, *free]), np.arange(places)))
+        if counts[LIMIT] > self.most[0] or not all(np.array_equal(found, right) for found, right in pairs):
             raise ValueError("its counts are not those of its entries")
         if self.policy.by_halves and (self.of_younger < (self.longs[:, M] > 0)).any():
             raise ValueError("a learner has mistakes, and the younger half of its entries none")
         if not self.policy.fits(self):
             raise ValueError("it names learners that are not there")
+
+    def _held(self) -> np.ndarray:
+        """Return the entries of all learners."""
+        j = np.flatnonzero(self.ints[:, SIZE])
+        slots, found, n = self.ints[j, FIRST], [np.zeros(0, dtype=np.int64)], 1
+        while len(j) and len(found) <= len(self.cells):
+            found.append(slots)
+            goes_on = self.ints[j, SIZE] > n
+            if (slots != self.ints[j, LAST])[~goes_on].any():
+                raise ValueError("it names entries that are not there")
+            j, slots, n = j[goes_on], self.links[slots[goes_on], AFTER], n + 1
+        return np.concatenate(found)
+
+    def blocks(self) -> list[np.ndarray]:
+        """Return the first blocks of the rows that are stored apart, the second ones, and so on; a dense row is one."""
+        places = int(self.counts[NEW_ROW])
+        blocks = np.flatnonzero(self.holders[:places] > 0)
+        found = [blocks]
+        while self.sparse and len(blocks) and sum(map(len, found)) <= places:
+            columns = self.rows[blocks, : LINK + 1 : 2]
+            links = columns[:, -1]
+            blocks = ~links[links < 0]
+            if columns[:, :-1].min() < 0 or (links[links >= 0] != END).any() or (blocks >= places).any():
+                raise ValueError("it names entries that are not there")
+            found += [blocks] if len(blocks) else []
+        return found
 
     def _used(self) -> dict[str, int]:
         """Return how much of each array is used."""
@@ -184,15 +223,18 @@ class SharedMemory(Compilable):
     def play(self, j: int, x: np.ndarray, y: int) -> float:
         """Play a round of one learner, with rows of its own; return f_j(x) before it."""
         slots = self.slots_of(j)
-        values = self._values(slots, x)
+        values = self._values(self.places(slots), x)
         score = self._sum(slots, values)
         self.longs[j, SEEN] += 1
         self._note_younger(j, y, slots, values)
         if y * score <= 0:
             slot = self._take_slot()
-            self.row(slot)[:] = x
+            if self.shares:
+                self._hold(slot, self._stored(x))
+            else:
+                self.row(slot)[:] = x
+                self.counts[BYTES] += self.row_bytes
             self._add(j, slot, y, score, slots, values)
-            self.counts[BYTES] += self.row_bytes
             self.refresh(j)
         self.relieve()
         if self.ints[j, FRESH]:
@@ -201,9 +243,9 @@ class SharedMemory(Compilable):
 
     def play_all(self, x: np.ndarray, labels: np.ndarray, out: np.ndarray) -> None:
         """Play a round of learners that share rows; those whose label is 0 do not play. ``out`` gets their scores."""
-        place = self._take_row()
-        self.rows[place] = x
-        values, m = self._values(np.arange(self.counts[NEW_ROW]), x), len(labels)
+        values, m, place = np.empty(self.counts[NEW_ROW]), len(labels), -1
+        rows = np.flatnonzero(self.holders[: len(values)] > 0)
+        put(self._values(rows, x), rows, values)
         for j in range(m):
             out[j] = 0.0
             if labels[j]:
@@ -214,17 +256,14 @@ class SharedMemory(Compilable):
                 self._note_younger(j, labels[j], slots, own)
         for j in range(m):
             if labels[j] and labels[j] * out[j] <= 0:
+                if place < 0:
+                    place = self._stored(x)
                 slots = self.slots_of(j)
                 slot = self._take_slot()
-                self.links[slot, ROW] = place
-                self.holders[place] += 1
+                self._hold(slot, place)
                 self._add(j, slot, labels[j], out[j], slots, taken(values, self.places(slots)))
-        if self.holders[place]:
-            self.counts[BYTES] += self.row_bytes
-            for i in np.flatnonzero(self.ints[:m, FRESH]):
-                self.refresh(int(i))
-        else:
-            self._free_row(place)
+        for i in np.flatnonzero(self.ints[:m, FRESH]):
+            self.refresh(int(i))
         self.relieve()
         for i in np.flatnonzero(self.ints[:m, FRESH]):
             self._settle(int(i))
@@ -341,8 +380,10 @@ class SharedMemory(Compilable):
 
     def freed(self, j: int) -> int:
         """Return the bytes that the removal of the learner's oldest entry frees."""
-        alone = not self.shares or self.holders[self.links[self.ints[j, FIRST], ROW]] == 1
-        return self.entry_bytes + (self.row_bytes if alone else 0)
+        r = self.oldest(j)
+        if self.shares and self.holders[self.place(r)] > 1:
+            return self.entry_bytes
+        return self.entry_bytes + self.row_bytes * self._n_blocks(self.place(r))
 
     # -- the policy's choice ---------------------------------------------------------------------------------------
 
@@ -372,8 +413,28 @@ class SharedMemory(Compilable):
         return found
 
     def row(self, slot: int) -> np.ndarray:
-        """Return the row of an entry as it is stored."""
-        return self.rows[self.place(slot), self.at : self.at + self.width]
+        """Return the row of an entry as it is stored, or as it was given if it is sparse."""
+        place = self.place(slot)
+        if not self.sparse:
+            return self.rows[place, self.at : self.at + self.width]
+        row = np.empty(LINK * self._n_blocks(place), self.rows.dtype)
+        for start in range(0, len(row), LINK):
+            copy(self.rows[place, :LINK], row[start:])
+            place = self._next(place)
+        return row
+
+    def examples(self, slots: np.ndarray) -> Matrix:
+        """Return the rows of entries as floats."""
+        rows, shape = [self.row(slot) for slot in slots], (len(slots), self.n_features)
+        if self.sparse:
+            pairs = np.concatenate([np.zeros(0, dtype=np.int32), *rows]).reshape(-1, 2)
+            given, of = pairs[:, 0] < END, np.repeat(np.arange(len(rows)), [len(row) // 2 for row in rows])
+            values = pairs[given, 1].view(np.float32).astype(np.float64)
+            return csr_array((values, (of[given], pairs[given, 0])), shape=shape)
+        packed = np.array(rows).reshape(len(slots), self.width)
+        if self.dtype == "bits":
+            packed = np.unpackbits(packed, axis=1, count=self.n_features)
+        return packed.astype(np.float64)
 
     def square(self, slot: int) -> float:
         """Return k(x, x) of an entry."""
@@ -384,7 +445,7 @@ class SharedMemory(Compilable):
         return float(self._values(np.array([self.place(slot)]), self.row(slot))[0])
 
     def _values(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return values_at(self.kernel, self.rows, self.at, places, x)
+        return values_at(self.kernel, self.rows, self.at, places, x, self.by_products)
 
     def _sum(self, slots: np.ndarray, values: np.ndarray) -> float:
         """Return a score; 0 if its terms cancel except for rounding."""
@@ -442,11 +503,15 @@ class SharedMemory(Compilable):
         if not self.shares:
             counts[BYTES] -= self.row_bytes
             return
-        place = self.links[slot, ROW]
+        place = self.place(slot)
         self.holders[place] -= 1
         if self.holders[place] == 0:
-            counts[BYTES] -= self.row_bytes
-            self._free_row(place)
+            while place >= 0:
+                after = self._next(place)
+                counts[BYTES] -= self.row_bytes
+                self.holders[place] = -counts[FREE_ROW]
+                counts[FREE_ROW] = place + 1
+                place = after
         elif self.holders[place] == 1:
             # If this is the oldest entry of the learner that has the row alone now, its removal would free the row.
             for j in range(len(self.ints)):
@@ -454,7 +519,9 @@ class SharedMemory(Compilable):
                     self.refresh(j)
 
     def _take_row(self) -> int:
+        """Take the place of a row, or of a block of a sparse one."""
         counts = self.counts
+        counts[BYTES] += self.row_bytes
         place = int(counts[FREE_ROW]) - 1
         if place >= 0:
             counts[FREE_ROW] = -self.holders[place]
@@ -463,13 +530,43 @@ class SharedMemory(Compilable):
         counts[NEW_ROW] += 1
         return int(counts[NEW_ROW]) - 1
 
-    def _free_row(self, place: int) -> None:
-        self.holders[place] = -self.counts[FREE_ROW]
-        self.counts[FREE_ROW] = place + 1
+    def _stored(self, x: np.ndarray) -> int:
+        """Store a row apart from entries; return its place."""
+        first = place = self._take_row()
+        if not self.sparse:
+            copy(x, self.rows[place])
+            return first
+        for start in range(0, max(len(x) - 2, 1), LINK):
+            if start:
+                after = self._take_row()
+                self.rows[place, LINK] = ~after
+                place = after
+            self.rows[place, :] = END
+            copy(x[start : min(start + LINK, len(x) - 2)], self.rows[place])
+        return first
+
+    def _hold(self, slot: int, place: int) -> None:
+        """Give an entry a row that is stored."""
+        self.links[slot, ROW] = place
+        self.holders[place] += 1
+
+    def _next(self, place: int) -> int:
+        """Return the next block of a sparse row, -1 for none."""
+        link = int(self.rows[place, LINK]) if self.sparse else 0
+        return ~link if link < 0 else -1
+
+    def _n_blocks(self, place: int) -> int:
+        n = 0
+        while place >= 0:
+            place = self._next(place)
+            n += 1
+        return n
 
 
 def stored(n_features: int, dtype: str) -> tuple[np.dtype[Any], int]:
-    """Return the dtype and the width of a row as it is stored."""
+    """Return the dtype and the width of a row, or of a block of a sparse one, as it is stored."""
+    if dtype == "sparse":
+        return np.dtype(np.int32), BLOCK
     return (np.dtype(np.uint8), -(-n_features // 8)) if dtype == "bits" else (np.dtype(dtype), n_features)
 
 
@@ -480,14 +577,36 @@ def packed(rows: np.ndarray) -> np.ndarray:
     return np.packbits(rows.astype(bool), axis=-1)
 
 
-def bytes_of(policy: Policy, n_features: int, dtype: str, shares: bool) -> tuple[int, int]:
-    """Return the bytes of an entry, without its row, and of a row."""
-    stored_as, width = stored(n_features, dtype)
-    row = width * stored_as.itemsize
+def flat(rows: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows one after the other, in one array, and where each begins and ends, shape (n, 2).
+
+    Those of a CSR matrix of float32 are sparse: pairs of a column and a value, as the bits of that, in the order of the
+    columns, and END.
+    """
+    if isinstance(rows, np.ndarray):
+        data, ends = rows.reshape(-1), rows.shape[1] * np.arange(len(rows) + 1)
+    else:
+        ends = 2 * (rows.indptr + np.arange(len(rows.indptr)))
+        data, columns = np.full(ends[-1], END, dtype=np.int32), 2 * np.arange(rows.nnz)
+        columns += 2 * np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        data[columns], data[columns + 1] = rows.indices, rows.data.view(np.int32)
+    return data, np.column_stack([ends[:-1], ends[1:]])
+
+
+def longest(rows: Matrix) -> int:
+    """Return the features of rows, or the most values in one of them that are not 0, if they are sparse."""
+    return rows.shape[1] if isinstance(rows, np.ndarray) else int(np.diff(rows.indptr).max(initial=0))
+
+
+def bytes_of(policy: Policy, n_values: int, dtype: str, shares: bool) -> tuple[int, int]:
+    """Return the bytes of an entry, without its row, and of a row; only its values that are not 0 count if sparse."""
+    stored_as, width = stored(n_values, dtype)
+    row, blocks = width * stored_as.itemsize, max(1, -(-n_values // (LINK // 2))) if dtype == "sparse" else 1
+    shares = shares or dtype == "sparse"
     # An entry with its row fills whole words of 8 bytes.
     together = 24 if shares else -(-(20 + row) // 8) * 8 if stored_as.itemsize < 8 else 24 + row
     age, by_row = 8 * policy.by_age, policy.by_row
-    return together - (0 if shares else row) + age * (not by_row), row + 4 * shares + age * by_row
+    return together - (0 if shares else row) + age * (not by_row), blocks * (row + 4 * shares + age * by_row)
 
 
 def learner_bytes(key: int | str, policy: Policy) -> int:
@@ -500,6 +619,17 @@ def most_learners(limit: int, floor_bytes: int) -> int:
     return max(1, limit // (_LEARNER + 2 * _STEP + floor_bytes))
 
 
+def _free(number: int, after: np.ndarray) -> list[int]:
+    """Return the places in a list of free ones, where they are numbered from 1."""
+    found: dict[int, None] = {}
+    while number:
+        if number - 1 in found:
+            raise ValueError("its counts are not those of its entries")
+        found[number - 1] = None
+        number = int(after[number - 1])
+    return list(found)
+
+
 def _aligned(n: int, width: int) -> np.ndarray:
     """Return zeros of shape (n, width) that begin at a multiple of 64 bytes, as the caches do."""
     cells = np.zeros(n * width + 8)
@@ -508,14 +638,18 @@ def _aligned(n: int, width: int) -> np.ndarray:
 
 
 def play_batch(
-    memory: Any, learners: np.ndarray, charges: np.ndarray, X: np.ndarray, y: np.ndarray, out: np.ndarray
-) -> None:
-    """Play rounds of one learner each, in their order; ``charges`` are bytes taken from the limit before each."""
+    memory: Any, X: np.ndarray, ends: np.ndarray, learners: np.ndarray, charges: np.ndarray, y: np.ndarray,
+    out: np.ndarray,
+) -> None:  # fmt: skip
+    """Play rounds of one learner each, in their order; ``charges`` are bytes taken from the limit before each.
+
+    Here and below, ``X`` and ``ends`` are examples as `flat` returns them.
+    """
     for t in range(len(y)):
         if t % _AHEAD == 0:
             touch(memory, learners[t : t + _AHEAD])
         memory.counts[LIMIT] -= charges[t]
-        out[t] = memory.play(learners[t], X[t], y[t])
+        out[t] = memory.play(learners[t], X[ends[t, 0] : ends[t, 1]], y[t])
 
 
 def play_one(kept: Any, j: int, charge: int, x: np.ndarray, y: int) -> float:
@@ -528,13 +662,13 @@ def score_one(kept: Any, j: int, x: np.ndarray) -> float:
     return float(kept.inside.score(j, x))
 
 
-def play_stream(memory: Any, X: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:
+def play_stream(memory: Any, X: np.ndarray, ends: np.ndarray, Y: np.ndarray, out: np.ndarray) -> None:
     """Play rounds of learners that share rows; ``Y``, shape (b, m), has 0 for those that do not play."""
     for t in range(len(Y)):
-        memory.play_all(X[t], Y[t], out[t])
+        memory.play_all(X[ends[t, 0] : ends[t, 1]], Y[t], out[t])
 
 
-def score_batch(memory: Any, learners: np.ndarray, X: np.ndarray, out: np.ndarray) -> None:
+def score_batch(memory: Any, X: np.ndarray, ends: np.ndarray, learners: np.ndarray, out: np.ndarray) -> None:
     """Compute f_j(x) for pairs of a learner and an example; 0 for a learner of -1."""
-    for t in range(len(X)):
-        out[t] = memory.score(learners[t], X[t]) if learners[t] >= 0 else 0.0
+    for t in range(len(learners)):
+        out[t] = memory.score(learners[t], X[ends[t, 0] : ends[t, 1]]) if learners[t] >= 0 else 0.0

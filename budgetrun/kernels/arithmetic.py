@@ -11,6 +11,8 @@ import numpy as np
 
 # Rounds per tile: as many as registers and the first cache hold well.
 TILE = 64
+# What ends a sparse row: above all columns.
+END = 2**31 - 1
 # x = n log 2 + r, |r| <= log(2) / 2; n log 2 is subtracted in two parts, the first of them exact.
 LOG2_E = 1.4426950408889634
 LOG_2 = 6.93147180369123816490e-01, 1.90821492927058770002e-10

@@ -409,14 +409,18 @@ def _fill_from(
 ) -> None:
     """Compute kernel values from inner products with rounding errors, shape (slots, tiles * rounds)."""
     largest = max(left[0, : len(products)].max(initial=0.0), right.squares.max(initial=0.0))
-    if kernel.of_distance:
-        apart, same = kernel.formula(np.array([2e-16 * largest, 0.0]), *kernel.numbers)
-        if not same - apart <= _COARSEST:
-            raise FloatingPointError(
-                f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
-                f"scale the examples, or {remedy}"
-            )
+    if kernel.of_distance and not is_fine(kernel, largest):
+        raise FloatingPointError(
+            f"the values of these examples (largest ||x||^2 {largest:.3g}) are too large for the {kernel} kernel: "
+            f"scale the examples, or {remedy}"
+        )
     _fill_scaled(out, None, products.__getitem__, "fill_products", (products,), kernel, left, right)
+
+
+def is_fine(kernel: Formula, largest: float) -> bool:
+    """Return whether a kernel's values from inner products are exact enough for examples with ||x||^2 up to this."""
+    apart, same = kernel.formula(np.array([2e-16 * largest, 0.0]), *kernel.numbers)
+    return bool(same - apart <= _COARSEST)
 
 
 def _fill_scaled(

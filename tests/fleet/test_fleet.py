@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -35,15 +36,17 @@ def made(memory=6000, **options):
     return Fleet(memory, **{"gamma": 0.3, "dtype": "float64"} | options)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "sparse"])
 @pytest.mark.parametrize("policy", sorted(registry()))
-def test_batches_examples_and_files_give_the_same_bits(policy, tmp_path):
+def test_batches_examples_and_files_give_the_same_bits(policy, dtype, tmp_path):
     keys, X, y = stream()
-    whole = made(policy=policy).partial_fit(keys, X, y)
-    fleet = made(policy=policy)
+    whole = made(policy=policy, dtype=dtype).partial_fit(keys, sp.coo_array(X), y)
+    fleet = made(policy=policy, dtype=dtype)
     scores = [fleet.partial_fit(keys[:150], X[:150], y[:150])]
     fleet.save(tmp_path / "fleet")
     fleet = budgetrun.load(tmp_path / "fleet")
-    scores.append([fleet.learn_one(*example) for example in zip(keys[150:250], X[150:250], y[150:250], strict=True)])
+    rows = X[150:200], (sp.csr_array(x[None]) for x in X[200:250])
+    scores.append([fleet.learn_one(*one) for one in zip(keys[150:250], chain(*rows), y[150:250], strict=True)])
     fleet.save(tmp_path / "fleet")
     fleet = budgetrun.load(tmp_path / "fleet")
     scores.append(fleet.partial_fit(np.array(keys[250:], dtype=object), X[250:].tolist(), y[250:] > 0))
@@ -95,6 +98,83 @@ def test_a_key_is_created_while_all_floors_fit():
         fleet.learn_one(4, x, 1)
     fleet.delete(2)
     assert fleet.learn_one(4, x, 1) == 0
+
+
+@pytest.mark.parametrize("kernel", [{"gamma": 0.1}, {"kernel": "polynomial", "degree": 2, "gamma": 0.1}])
+@pytest.mark.parametrize("n_features", [60, 9000])
+def test_sparse_rows_have_the_bits_of_other_learners(n_features, kernel):
+    """Rows with more features are sparse in kernels, too; a dense fleet has the same scores except for rounding."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, n_features), density=12 / n_features, rng=rng, format="csr")
+    X.data = (X.data - 0.5).astype(np.float32).astype(float)
+    X[[7]] *= 0
+    y, all_one = np.where(X @ rng.normal(size=n_features) > 0, 1, -1), ["all"] * 300
+    fleet, dense = (
+        made(10**8, floor=20, policy="equal_split", dtype=dtype, **kernel) for dtype in ("sparse", "float32")
+    )
+    alone = Forgetron(budget=20, **kernel).fit(X, y)
+    mistakes = [np.count_nonzero(one.partial_fit(all_one, X, y) * y <= 0) for one in (fleet, dense)]
+    assert mistakes == [alone.mistakes_, alone.mistakes_]
+    assert fleet.predict(all_one, X).tolist() == alone.decision_function(X).tolist()
+    assert fleet.predict(all_one, X) == pytest.approx(dense.predict(all_one, X), abs=1e-10)
+    assert fleet.predict(all_one, X) == pytest.approx(fleet.export("all").decision_function(X), rel=1e-9, abs=1e-12)
+
+
+def test_long_examples_leave_room_for_floors(tmp_path):
+    """A block of seven values has 68 bytes, an entry 24; the floor of a key is counted with the longest example."""
+    charge, entries = 140 + 32, lambda n: 24 + 68 * n
+    fleet = made(2 * charge + 8 * entries(3), dtype="sparse")
+    eye = np.eye(40)
+    for i, n in enumerate((0, 1, 7, 8)):
+        fleet.learn_one(1, eye[:n].sum(axis=0), (-1) ** i)
+        fleet.learn_one(2, sp.csr_array(eye[:n].sum(axis=0)[None]), (-1) ** i)
+    assert fleet.memory_used == 2 * charge + 2 * (3 * entries(1) + entries(2))
+    assert fleet.room_for([3], 0) == fleet.room_for([3], 40) == 0
+    fleet.save(tmp_path / "fleet")
+    for one in (fleet, budgetrun.load(tmp_path / "fleet")):
+        used = one.memory_used
+        need = 2 * charge + 8 * entries(4)
+        message = (
+            f"memory: floors of 4 examples for 2 keys would take {need:,} bytes if examples had 22 values, and the "
+            f"memory is {one.memory:,}; the least memory that would do is {need:,}"
+        )
+        with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+            one.learn_one(1, eye[:22].sum(axis=0), 1)
+        with pytest.raises(InputError, match=r"^memory: floors of 4 examples for 2 keys would take "):
+            one.partial_fit([1, 2], eye[:22].cumsum(axis=0)[-2:], [1, 1])
+        with pytest.raises(InputError, match=r"^memory: 1 new key with a floor of 4 examples would take 1,084 bytes"):
+            one.learn_one(3, eye[:15].sum(axis=0), 1)
+        assert one.memory_used == used
+        for i in range(60):
+            one.partial_fit([1, 2], eye[i % 20 : i % 20 + 21].cumsum(axis=0)[-2:], [1 - 2 * (i % 2)] * 2)
+            assert one.memory_used <= one.memory
+        assert one.facts()["held"].min() >= 4
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_edited_file_of_sparse_rows_is_refused(shared, tmp_path):
+    """A chain of blocks without an end, or of blocks that are used twice."""
+    keys, X, y = stream(60)
+    fleet = made(12_000, dtype="sparse", shared_rows=shared)
+    fleet.partial_fit(KEYS if shared else keys, np.tile(X, 4), np.outer(y, [1, -1] * 4 + [1]) if shared else y)
+    fleet.delete("key 1")
+    memory = fleet._memory
+    free = int(memory.counts[8])
+    edits = [(memory.rows, (0, 14), wrong) for wrong in (0, 2, -1, -3, -(10**6))]
+    edits += [(memory.rows, (0, 2), -1), (memory.holders, 0, 5), (memory.ints, (0, 1), int(memory.ints[1, 1]))]
+    edits += [(memory.links, (0, 5), 1), (memory.links, (int(memory.ints[0, 0]), 4), int(memory.ints[1, 0]))]
+    edits += [(memory.holders, free - 1, -free), (memory.ints, (0, 3), 100), (memory.counts, 0, 11_000)]
+    for array, place, wrong in edits:
+        before = int(array[place])
+        array[place] = wrong
+        fleet.save(tmp_path / "fleet")
+        array[place] = before
+        with pytest.raises(InputError, match=r"damaged .*it(s counts are not| names entries that| holds more than)"):
+            budgetrun.load(tmp_path / "fleet")
+    fleet._longest = 7
+    fleet.save(tmp_path / "fleet")
+    with pytest.raises(InputError, match=r"it holds more than its memory"):
+        budgetrun.load(tmp_path / "fleet")
 
 
 @pytest.mark.parametrize("options", [{}, {"greedy": True}, {"kernel": "polynomial", "degree": 2, "gamma": 0.1}])
@@ -160,13 +240,16 @@ def test_labellings_of_one_stream(tmp_path):
         fleet.partial_fit([77], X, Y[:, :1])
 
 
-def test_bytes_are_those_of_the_process():
+@pytest.mark.parametrize("dtype", ["float32", "sparse"])
+def test_bytes_are_those_of_the_process(dtype):
     """The growth of the process is within 10% of the account; results/fleet has that of up to a million keys."""
     n_keys, rounds = 1500, 18
     X = np.random.default_rng(0).normal(size=(n_keys, 500)).astype(np.float32)
     y, keys = np.ones(n_keys, dtype=np.int64), np.arange(n_keys)
-    Fleet(10**6, gamma=1.0).partial_fit(keys[:100], X[:100], y[:100])
-    fleet, process = Fleet(n_keys * rounds * 2000, gamma=1.0), psutil.Process()
+    if dtype == "sparse":
+        X = sp.csr_array(np.tile(X, 4) * (np.arange(2000) % 9 == 0))
+    Fleet(10**6, gamma=1.0, dtype=dtype).partial_fit(keys[:100], X[:100], y[:100])
+    fleet, process = Fleet(n_keys * rounds * 2000, gamma=1.0, dtype=dtype), psutil.Process()
     gc.collect()
     before = process.memory_info().rss
     # Opposite labels of the same rows are mistakes.
@@ -206,8 +289,8 @@ def test_what_is_refused_changes_nothing():
             fleet.partial_fit([key], [x], [label])
     with pytest.raises(ValueError, match=r"^2 keys and 1 rows need labels of shape \(1,\), got \(1,\)$"):
         fleet.partial_fit([0, 1], X[:1], y[:1])
-    with pytest.raises(ValueError, match=r"sparse rows must be dense first"):
-        fleet.partial_fit([0], sp.csr_array(X[:1]), y[:1])
+    with pytest.raises(ValueError, match=r"^X must have the shape \(n, d\), got \(4,\)$"):
+        fleet.partial_fit([0], X[0], y[:1])
     with pytest.raises(ValueError, match=r"in the range of float32"):
         Fleet(10_000).learn_one(0, [1e200], 1)
     assert (len(fleet), fleet.memory_used) == (4, used)
@@ -215,7 +298,7 @@ def test_what_is_refused_changes_nothing():
         ({"policy": "best"}, "policy must be one of equal_split, .*, got 'best'"),
         ({"floor": -1}, "floor must be .*, got -1"),
         ({"kernel": "multitask"}, "kernel must be one of gaussian, linear, polynomial, got 'multitask'"),
-        ({"dtype": "int8"}, "dtype must be one of float32, float64, bits, got 'int8'"),
+        ({"dtype": "int8"}, "dtype must be one of float32, float64, bits, sparse, got 'int8'"),
         ({"memory": "lots"}, "'lots' is not a size; give a number with K, M or G, like 8G"),
         ({"memory": 0}, "memory must be .*, got 0"),
     ):

@@ -82,7 +82,7 @@ def leaves(value):
 
 @functools.cache
 def saved(name):
-    """Return what a model of this name writes; ``POLICY shared`` and ``POLICY own`` are fleets."""
+    """Return what a model of this name writes; ``POLICY shared``, ``own`` and ``sparse`` are fleets."""
     with tempfile.TemporaryDirectory() as folder:
         model = MODELS[name]().fit(FRAME, WORDS) if name in MODELS else trained(*name.split())
         model.save(Path(folder) / "model")
@@ -90,7 +90,8 @@ def saved(name):
 
 
 def trained(policy, rows):
-    fleet = budgetrun.Fleet(5000, policy=policy, shared_rows=rows == "shared")
+    dtype = "sparse" if rows == "sparse" else "float32"
+    fleet = budgetrun.Fleet(5000, policy=policy, shared_rows=rows == "shared", dtype=dtype)
     fleet.partial_fit(*examples(rows))
     return fleet
 
@@ -164,7 +165,7 @@ def test_an_edited_stream_of_keys_continues_or_is_refused_in_a_sentence(keyed, s
         one_sentence(error, most=1000 + len(str(before)))
 
 
-@pytest.mark.parametrize("rows", ["own", "shared"])
+@pytest.mark.parametrize("rows", ["own", "shared", "sparse"])
 @pytest.mark.parametrize("policy", ["younger_half", "random"])
 @given(seed=SEEDS)
 def test_an_edited_fleet_is_used_or_refused_in_a_sentence(policy, rows, seed, tmp_path_factory):

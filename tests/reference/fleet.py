@@ -1,7 +1,8 @@
 """One memory for many Forgetrons: a learner per key, whose entries share a limit; a policy names the learner that pays.
 
 Entries are pairs (key, row). ``entry`` and ``row`` are their sizes: 1 and 0 count entries, 0 and 1 count rows, which
-are stored once. A round is (row, x, labels): one example, and the label of each learner that plays it.
+are stored once; ``row`` may also be a function of x. A round is (row, x, labels): one example, and the label of each
+learner that plays it.
 """
 
 import math
@@ -92,7 +93,7 @@ class Fleet:
     policy: object
     floors: object = 0
     entry: float = 1
-    row: float = 0
+    row: object = 0
     greedy: bool = False
     seed: int = 0
     kappa: float = KAPPA
@@ -119,7 +120,10 @@ class Fleet:
 
     def size(self):
         entries = [e for f in self.learners.values() for e in f.held]
-        return self.entry * len(entries) + self.row * len({e.row for e in entries})
+        return self.entry * len(entries) + sum({e.row: self.row_size(e) for e in entries}.values())
+
+    def row_size(self, e):
+        return self.row(e.x) if callable(self.row) else self.row
 
     def payers(self):
         """The learners above their floors, in order of creation."""
@@ -128,7 +132,7 @@ class Fleet:
     def freed(self, f, e):
         """The size that the removal of entry ``e`` from ``f`` frees."""
         others = sum(other.row == e.row for g in self.learners.values() for other in g.held) - 1
-        return self.entry + self.row * (others == 0)
+        return self.entry + self.row_size(e) * (others == 0)
 
     def play(self, row, x, labels):
         # All predict ...
@@ -153,12 +157,12 @@ class Fleet:
         self.mistakes.append(erred)
 
     def harmless(self, f):
-        """The entry that does least damage, if that is within 15/32, else None; those of this round stay."""
+        """The entry that does least damage, if that is within 15/32, else None."""
         # The entry of this round, the last, stays if there are others.
-        old = [e for e in f.held if e.round < self.rounds]
+        old = [e for e in f.held if e.round < self.rounds] or f.held
         damage = [psi(e.sigma, f.margin(e)) for e in old]
         # Rounding must not decide.
-        return old[first_smallest(damage)] if old and min(damage) <= self.kappa + 1e-9 else None
+        return old[first_smallest(damage)] if min(damage) <= self.kappa + 1e-9 else None
 
     def remove(self, f):
         assert len(f.held) > f.floor, "nothing is taken from a learner at its floor"

@@ -13,7 +13,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 from budgetrun.kernels import arithmetic
-from budgetrun.kernels.arithmetic import LEAST, LEAST_SUM, LOG2_E, LOG_2, ROUND, TAYLOR, TILE, scaled
+from budgetrun.kernels.arithmetic import END, LEAST, LEAST_SUM, LOG2_E, LOG_2, ROUND, TAYLOR, TILE, scaled
 
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
@@ -314,14 +314,22 @@ def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int
     return total, absolute
 
 
-def values_at(kernel, rows, at, places, x):
-    n, d, out, formula, numbers = len(places), len(x), np.empty(len(places)), kernel.formula, kernel.numbers
-    of_distance = kernel.of_distance
+def _fill_sums(of_distance, by_products, rows, at, places, x, out):
+    raise NotImplementedError
+
+
+@overload(_fill_sums, jit_options=OPTIONS)
+def _fill_sums_of(of_distance, by_products, rows, at, places, x, out):
+    return _sums_of_sparse if rows.dtype == types.int32 else _sums_of_dense
+
+
+def _sums_of_dense(of_distance, by_products, rows, at, places, x, out):
+    n = len(places)
     # The sums of four rows at once: each has its order, and none waits for another.
     for i in range(0, n, 4):
         p, q, r, s = places[i], places[min(i + 1, n - 1)], places[min(i + 2, n - 1)], places[min(i + 3, n - 1)]
         a = b = c = e = 0.0
-        for j in range(d):
+        for j in range(len(x)):
             a += _term(of_distance, rows[p, at + j], x[j])
             b += _term(of_distance, rows[q, at + j], x[j])
             c += _term(of_distance, rows[r, at + j], x[j])
@@ -329,8 +337,40 @@ def values_at(kernel, rows, at, places, x):
         for step, total in enumerate((a, b, c, e)):
             if i + step < n:
                 out[i + step] = total
+
+
+def _sums_of_sparse(of_distance, by_products, rows, at, places, x, out):
+    values, given, differs = rows.view(np.float32), x.view(np.float32), of_distance and not by_products
+    square = 0.0
+    for j in range(0, len(x), 2):
+        square += np.float64(given[j + 1]) * given[j + 1] if x[j] < END else 0.0
+    for i in range(len(places)):
+        block, k, j, total, own = places[i], 0, 0, 0.0, 0.0
+        while True:
+            p, q = rows[block, k], x[j] if j < len(x) else END
+            if p < 0:
+                # The complement of the next block.
+                block, k = ~p, 0
+                p = rows[block, 0]
+            column, a, b = min(p, q), 0.0, 0.0
+            if column == END:
+                break
+            if p == column:
+                a = np.float64(values[block, k + 1])
+                k += 2
+            if q == column:
+                b = np.float64(given[j + 1])
+                j += 2
+            total += _term(differs, a, b)
+            own += a * a
+        out[i] = max((own + square) - 2.0 * total, 0.0) if by_products else total
+
+
+def values_at(kernel, rows, at, places, x, by_products):
+    out, formula, numbers = np.empty(len(places)), kernel.formula, kernel.numbers
+    _fill_sums(kernel.of_distance, by_products, rows, at, places, x, out)
     # In a loop of its own, which is vectorized.
-    for i in range(n):
+    for i in range(len(out)):
         out[i] = formula(out[i], *numbers)
     return out
 

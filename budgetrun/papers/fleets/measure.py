@@ -194,13 +194,12 @@ def play_floors(
         y = events.labels[start:stop]
         out = np.zeros(y.shape)
         if events.keys is None:
-            compiling.call(arrays.play_stream, memory, events.X[start:stop], y, out)
+            compiling.call(arrays.play_stream, memory, *arrays.flat(events.X[start:stop]), y, out)
             played.mistakes += (y * out <= 0).sum(axis=0)
             played.seen += stop - start
         else:
-            keys, X = events.keys[start:stop], events.X[events.rows[start:stop]]  # type: ignore[index]
-            charges = np.zeros(len(keys), dtype=np.int64)
-            compiling.call(arrays.play_batch, memory, keys, charges, X, y, out)
+            keys, X = events.keys[start:stop], arrays.flat(events.X[events.rows[start:stop]])  # type: ignore[index]
+            compiling.call(arrays.play_batch, memory, *X, keys, np.zeros(len(keys), dtype=np.int64), y, out)
             np.add.at(played.mistakes, keys, y * out <= 0)
             np.add.at(played.seen, keys, 1)
         entries, held = int(memory.counts[arrays.ENTRIES]), int(memory.counts[arrays.BYTES])

@@ -23,6 +23,7 @@ from budgetrun.config.problems import FileName, ValueType
 from budgetrun.data.scaling import Running
 from budgetrun.data.tables import Table, open_table
 from budgetrun.engine import Group
+from budgetrun.fleet.memory import longest
 from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.kernels.kinds import Matrix
 from budgetrun.learners import find
@@ -142,8 +143,8 @@ def _begin(request: Request, table: Table, first: Matrix, fleet: Callable[..., A
     if chosen.task != BINARY.name:
         raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
     gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
-    n_features = first.shape[1]
-    return _Played(fleet(gamma=gamma), Gaussian(gamma=gamma), scaler(chosen.scale, n_features), n_features, said)
+    models = fleet(gamma=gamma, dtype="float32" if isinstance(first, np.ndarray) else "sparse")
+    return _Played(models, Gaussian(gamma=gamma), scaler(chosen.scale, first.shape[1]), first, said)
 
 
 def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
@@ -166,12 +167,14 @@ class _Played:
     encoding: dict[str, Any] | None = None
     said: Sequence[str] = ()
 
-    def __init__(self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, n_features: int, said: list[str]) -> None:
+    def __init__(self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, first: Matrix, said: list[str]) -> None:
         self.fleet, self.scaler, self.said = fleet, scaled, said
-        budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_features)))
+        # The values of an example on average; those of sparse ones that are not 0.
+        n_values = -(-first.size // first.shape[0])
+        budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_values)))
         everything = find("auto")()
         self.sides = {FOR_ALL: SelfTunedForgetron(budget=budget)}
-        if everything.bytes_in_use(everything.budget, n_features) <= fleet.memory:
+        if everything.bytes_in_use(everything.budget, first.shape[1]) <= fleet.memory:
             self.sides["auto, for all"] = everything
         self.group = Group(kernel, list(self.sides.values()))
         self.rounds, self.mistakes = 0, np.zeros(1 + len(self.sides), dtype=np.int64)
@@ -185,10 +188,9 @@ class _Played:
             piece = slice(start, start + _STEP)
             self._play(names[piece], Z[piece], y[piece], where)
 
-    def _play(self, names: list[str], X: Matrix, y: np.ndarray, where: str) -> None:
-        rows = X if isinstance(X, np.ndarray) else X.toarray()
+    def _play(self, names: list[str], rows: Matrix, y: np.ndarray, where: str) -> None:
         new = [name for name in dict.fromkeys(names) if name not in self.fleet]
-        n_fit = self.fleet.room_for(new, rows.shape[1])
+        n_fit = self.fleet.room_for(new, longest(rows))
         if n_fit < len(new):
             before = counted(self.rounds + names.index(new[n_fit]), "row")
             raise InputError(
