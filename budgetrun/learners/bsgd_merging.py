@@ -21,6 +21,7 @@ from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
+from budgetrun.kernels.compiling.objects import apart
 from budgetrun.learners.base import MulticlassLearner, gaussian_rate
 from budgetrun.learners.bsgd import BSGD, RemovingBSGD
 
@@ -47,6 +48,7 @@ class _Merging:
     # Set per instance: a default of the class would be a constant in compiled code.
     same_sign: bool
 
+    @apart
     def merge(self, f: Any, zero: float) -> None:
         """Merge the point of the smallest weight with the one with which that changes f least.
 

@@ -22,6 +22,8 @@ from budgetrun.kernels.arithmetic import LEAST, LOG2_E, LOG_2, ROUND, TAYLOR, TI
 
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
+# Of what only compiled code calls.
+INNER = OPTIONS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _HIGH, _LOW = LOG_2
 # The bits of ROUND - 1022.
 _LEAST_POWER = int(np.float64(ROUND - 1022).view(np.int64))
@@ -91,7 +93,7 @@ def count_ones(typing: Any, x: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
-@overload(arithmetic.exp, jit_options=OPTIONS)
+@overload(arithmetic.exp, jit_options=INNER)
 def _exp_of_all(x):
     if isinstance(x, types.Array):
         return _exp_each
@@ -105,7 +107,7 @@ def _exp_each(x):
     return out
 
 
-@overload(arithmetic.exp, jit_options=OPTIONS, inline="always")
+@overload(arithmetic.exp, jit_options=INNER, inline="always")
 def exp_of(x):
     """Compile `arithmetic.exp`, for a number or several at once."""
     return None if isinstance(x, types.Array) else lambda x: _exp(x)
@@ -224,7 +226,7 @@ def count_all(words: Any) -> int:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
-@overload(arithmetic.of_round, jit_options=OPTIONS)
+@overload(arithmetic.of_round, jit_options=INNER)
 def _of_round(values, k):
     if isinstance(values, types.Array):
         return lambda values, k: values[k]
@@ -271,6 +273,14 @@ def add_up_together(
                 i, end = bounds[c, k], bounds[c + 1, k]
                 if i < end:
                     _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
+
+
+# numpy's takes a second to compile.
+def where(condition, a, b):
+    out = np.empty(len(condition))
+    for i in range(len(condition)):
+        out[i] = arithmetic.of_round(a, i) if condition[i] else arithmetic.of_round(b, i)
+    return out
 
 
 def add_multiple(values, factor, more):
@@ -331,7 +341,7 @@ def _term(of_distance, a, b):
     raise NotImplementedError
 
 
-@overload(_term, jit_options=OPTIONS)
+@overload(_term, jit_options=INNER)
 def _term_of(of_distance, a, b):
     if isinstance(a, types.Integer):
         # Eight features of zeros and ones.
@@ -420,7 +430,7 @@ def _put_values(formula, numbers, given, out):
     raise NotImplementedError
 
 
-@overload(_put_values, jit_options=OPTIONS, inline="always")
+@overload(_put_values, jit_options=INNER, inline="always")
 def _put_values_of(formula, numbers, given, out):
     """Compile ``out[:] = formula(given, *numbers)``, for arrays without gaps."""
 
