@@ -53,7 +53,6 @@ def best_places(logs: np.ndarray, a: np.ndarray, b: np.ndarray, width: float) ->
     return (low + high) / 2
 
 
-@apart
 def first_least(values: np.ndarray, tolerances: np.ndarray) -> int:
     """Return the index of the least value: the first of several that differ by at most their tolerances; -1 if none.
 
@@ -66,7 +65,6 @@ def first_least(values: np.ndarray, tolerances: np.ndarray) -> int:
     return best
 
 
-@apart
 def shares(weights: np.ndarray, p: int, zero: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums over the classes of a_p / (a_p + a_i) and of a_i / (a_p + a_i), for every point i.
 
@@ -82,7 +80,6 @@ def shares(weights: np.ndarray, p: int, zero: float) -> tuple[np.ndarray, np.nda
     return of_p, of_others
 
 
-@apart
 def degradations(logs: np.ndarray, weights: np.ndarray, p: int, h: np.ndarray) -> np.ndarray:
     """Return the squared norm of the change of f if point p is merged with each other point, at h."""
     kernel, of_p, of_others = exp(logs), exp(logs * ((1 - h) * (1 - h))), exp(logs * (h * h))
@@ -129,6 +126,15 @@ def nearest(lost: np.ndarray, weights: np.ndarray, p: int, same_sign: bool) -> i
     allowed = np.sign(weights[0]) == np.sign(weights[0, p]) if same_sign else unit >= 0
     allowed[p] = False
     return first_least(where(allowed, lost, np.inf), EQUAL * unit)
+
+
+@apart
+def best_partner(logs: np.ndarray, weights: np.ndarray, p: int, zero: float, same_sign: bool) -> tuple[int, float]:
+    """Return the point with which merging point p loses least, and h, by searches for all points."""
+    of_p, of_others = shares(weights, p, zero)
+    h = best_places(logs, of_p, of_others, WIDTH)
+    i = nearest(degradations(logs, weights, p, h), weights, p, same_sign)
+    return i, h[i]
 
 
 @apart

@@ -471,7 +471,9 @@ def _put(typing: Any, out: Any, i: Any, values: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(out)(context, builder, args[0])
         kind, vector = ir.VectorType(array.data.type.pointee, _TOGETHER), args[2]
-        _store(builder, vector if kind == vector.type else builder.fptrunc(vector, kind), builder.gep(array.data, [args[1]]))
+        if kind != vector.type:
+            vector = builder.fptrunc(vector, kind)
+        _store(builder, vector, builder.gep(array.data, [args[1]]))
         return context.get_dummy_value()
 
     return types.void(out, types.intp, values), generate
@@ -652,8 +654,8 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any,
 _DOUBLE = ir.DoubleType()
 # Vectors of this many numbers, times 4 slots, fit in the registers; the results do not depend on it.
 _LANES = 16 if get_host_cpu_features().get("avx512f") else 8
-# As many values of a formula are computed at once, as its operations wait for each other.
-_TOGETHER = 4 * _LANES if _LANES == 16 else 16
+# So many values of a formula are computed at once: its operations wait for each other. More would not fit, either.
+_TOGETHER = 64 if _LANES == 16 else 16
 
 
 def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:

@@ -27,6 +27,7 @@ from numba.core.typing.templates import AttributeTemplate, signature
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
+from budgetrun.kernels import compiling
 from budgetrun.kernels.compiling import background, loops, objects
 from budgetrun.kernels.compiling.loops import INNER, OPTIONS
 from budgetrun.kernels.compiling.objects import Kind, Shape
@@ -35,7 +36,7 @@ from budgetrun.kernels.compiling.objects import Kind, Shape
 KEPT = INNER | {"cache": True}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
-_CALLABLE: set[FunctionType] = set()
+_CALLABLE: set[Any] = {compiling.call}
 _OTHERS = {"str": types.unicode_type, "none": types.none, "generator": numba.typeof(np.random.default_rng(0))}
 _MEMBER = "of_"
 # The classes of numba's types, by name, and what tells this process from others.
@@ -160,13 +161,16 @@ def _struct_class(cls: type) -> type[types.StructRef]:
         if isinstance(found, FunctionType):
             source = _stand_in(found) if hasattr(found, "interpreted") else found
             _make_callable(source)
-            source = _call_of(source) if hasattr(source, "apart") else source
+            # Rules are long, and called once per act. Those of other packages may be defined again.
+            if (hasattr(source, "apart") or attribute == "update") and objects.is_own(source):
+                source = _call_of(source)
             options = KEPT if source is found else INNER
             extending.overload_method(struct, attribute, jit_options=options)(_resolving(source))
         elif isinstance(found, staticmethod):
             # A function of its own: with an object, calls in loops are not vectorized.
             _make_callable(found.__func__)
-            extending.overload_attribute(struct, attribute, jit_options=INNER)(_constant(numba.njit(**KEPT)(found.__func__)))
+            dispatcher = numba.njit(**KEPT)(found.__func__)
+            extending.overload_attribute(struct, attribute, jit_options=INNER)(_constant(dispatcher))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
@@ -248,35 +252,49 @@ def _make_callable(source: FunctionType) -> None:
             _make_callable(loop)
 
 
+extending.overload(compiling.call, jit_options=INNER)(
+    lambda source, *arguments: lambda source, *arguments: source(*arguments)
+)
+
 # -- functions apart --------------------------------------------------------------------------------------------------
 
+# The sources of functions that are compiled apart, by title.
 _APART: dict[str, FunctionType] = {}
 
 
 @cache
-def _compiled_apart(title: str) -> Any:
+def _dispatcher(title: str) -> Any:
+    source = _APART[title]
+    if "." not in source.__qualname__:
+        # Python may call it, too.
+        return function(source, background.folder())
     with _kept_in(background.folder() / "inner"):
-        return numba.njit(**KEPT)(_APART[title])
+        return numba.njit(**KEPT)(source)
+
+
+def _compiled_for(title: str, kinds: tuple[types.Type, ...]) -> Any:
+    dispatcher = _dispatcher(title)
+    dispatcher.compile(kinds)
+    return dispatcher.overloads[kinds]
 
 
 def address(title: str, kinds: tuple[types.Type, ...]) -> int:
     """Return the address of a function that is compiled apart, for arguments of some types."""
-    function = _compiled_apart(title)
-    function.compile(kinds)
-    found = function.overloads[kinds]
+    found = _compiled_for(title, kinds)
     return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
 
 
 def _call_of(source: FunctionType) -> FunctionType:
-    """Return a function that calls another by its address: it is compiled once, and not again with each caller."""
+    """Return a function that calls another by its address, which compiled code asks for at the first call.
+
+    numba would compile the other one again with each caller.
+    """
     title = objects.title_of(source)
     _APART[title] = source
 
     def typed(*given: Any) -> Any:
         kinds = tuple(map(types.unliteral, given))
-        function = _compiled_apart(title)
-        function.compile(kinds)
-        return signature(function.overloads[kinds].signature.return_type, *kinds), generate
+        return signature(_compiled_for(title, kinds).signature.return_type, *kinds), generate
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kinds, result = signature.args, signature.return_type
@@ -285,8 +303,8 @@ def _call_of(source: FunctionType) -> FunctionType:
         with builder.if_then(cgutils.is_null(builder, builder.load(found)), likely=False):
             api = context.get_python_api(builder)
             home = api.import_module(context.insert_const_string(builder.module, __name__))
-            given = api.unserialize(api.serialize_object((title, kinds)))
-            number = api.call_function_objargs(api.object_getattr_string(home, "_address_of"), [given])
+            given = [api.unserialize(api.serialize_object(part)) for part in (title, kinds)]
+            number = api.call_method(home, "address", given)
             with cgutils.if_unlikely(builder, cgutils.is_null(builder, number)):
                 context.call_conv.return_exc(builder)
             builder.store(api.long_as_voidptr(number), found)
@@ -303,10 +321,6 @@ def _call_of(source: FunctionType) -> FunctionType:
     exec(f"def call({names}):\n    return called({names})", scope)
     made: FunctionType = scope["call"]
     return made
-
-
-def _address_of(given: tuple[str, tuple[types.Type, ...]]) -> int:
-    return address(*given)
 
 
 def _unbox(kind: Any, thing: Any, c: Any) -> extending.NativeValue:
