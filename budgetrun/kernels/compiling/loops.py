@@ -275,6 +275,10 @@ def add_up_together(
                     _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
 
 
+def call(source, *arguments):
+    return source(*arguments)
+
+
 # numpy's takes a second to compile.
 def where(condition, a, b):
     out = np.empty(len(condition))

@@ -27,8 +27,7 @@ from numba.core.typing.templates import AttributeTemplate, signature
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
-from budgetrun.kernels import compiling
-from budgetrun.kernels.compiling import background, loops, objects
+from budgetrun.kernels.compiling import loops, objects
 from budgetrun.kernels.compiling.loops import INNER, OPTIONS
 from budgetrun.kernels.compiling.objects import Kind, Shape
 
@@ -36,7 +35,7 @@ from budgetrun.kernels.compiling.objects import Kind, Shape
 KEPT = INNER | {"cache": True}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
-_CALLABLE: set[Any] = {compiling.call}
+_CALLABLE: set[FunctionType] = set()
 _OTHERS = {"str": types.unicode_type, "none": types.none, "generator": numba.typeof(np.random.default_rng(0))}
 _MEMBER = "of_"
 # The classes of numba's types, by name, and what tells this process from others.
@@ -55,6 +54,7 @@ def function(source: Any, folder: Path) -> Any:
 
 def compiled(source: Any, kinds: tuple[Kind, ...], folder: Path) -> Callable[..., Any]:
     """Compile a function for arguments of some kinds, and what it calls, or load what was compiled before."""
+    _FOLDER[:] = [folder]
     found: Callable[..., Any] = function(source, folder)
     # What only compiled code calls is kept apart: Python could not call it, and numba would not tell them apart.
     with _kept_in(folder / "inner"):
@@ -248,39 +248,36 @@ def _make_callable(source: FunctionType) -> None:
             _CALLABLE.add(found)
             loop = getattr(loops, found.loop) if hasattr(found, "loop") else found
             called = _call_of(found) if hasattr(found, "apart") else loop
-            extending.overload(found, jit_options=KEPT if called is loop else INNER)(_resolving(called))
+            # What names other functions cannot be kept.
+            options = KEPT if called is loop is not loops.call else INNER
+            extending.overload(found, jit_options=options)(_resolving(called))
             _make_callable(loop)
 
 
-extending.overload(compiling.call, jit_options=INNER)(
-    lambda source, *arguments: lambda source, *arguments: source(*arguments)
-)
-
 # -- functions apart --------------------------------------------------------------------------------------------------
 
-# The sources of functions that are compiled apart, by title.
+# The sources of functions that are compiled apart, by title, and the folder of what is compiled.
 _APART: dict[str, FunctionType] = {}
+_FOLDER: list[Path] = []
 
 
 @cache
-def _dispatcher(title: str) -> Any:
-    source = _APART[title]
+def _apart(source: FunctionType) -> Any:
     if "." not in source.__qualname__:
         # Python may call it, too.
-        return function(source, background.folder())
-    with _kept_in(background.folder() / "inner"):
+        return function(source, _FOLDER[0])
+    with _kept_in(_FOLDER[0] / "inner"):
         return numba.njit(**KEPT)(source)
 
 
-def _compiled_for(title: str, kinds: tuple[types.Type, ...]) -> Any:
-    dispatcher = _dispatcher(title)
-    dispatcher.compile(kinds)
-    return dispatcher.overloads[kinds]
+def _compiled_apart(source: FunctionType, kinds: tuple[types.Type, ...]) -> Any:
+    _apart(source).compile(kinds)
+    return _apart(source).overloads[kinds]
 
 
 def address(title: str, kinds: tuple[types.Type, ...]) -> int:
     """Return the address of a function that is compiled apart, for arguments of some types."""
-    found = _compiled_for(title, kinds)
+    found = _compiled_apart(_APART[title], kinds)
     return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
 
 
@@ -294,7 +291,7 @@ def _call_of(source: FunctionType) -> FunctionType:
 
     def typed(*given: Any) -> Any:
         kinds = tuple(map(types.unliteral, given))
-        return signature(_compiled_for(title, kinds).signature.return_type, *kinds), generate
+        return signature(_compiled_apart(source, kinds).signature.return_type, *kinds), generate
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kinds, result = signature.args, signature.return_type
