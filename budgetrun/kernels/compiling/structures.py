@@ -10,7 +10,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -299,9 +299,8 @@ def _call_of(source: FunctionType) -> FunctionType:
         found.linkage, found.initializer = "internal", ir.Constant(cgutils.voidptr_t, None)
         with builder.if_then(cgutils.is_null(builder, builder.load(found)), likely=False):
             api = context.get_python_api(builder)
-            home = api.import_module(context.insert_const_string(builder.module, __name__))
-            given = [api.unserialize(api.serialize_object(part)) for part in (title, kinds)]
-            number = api.call_method(home, "address", given)
+            ask = api.unserialize(api.serialize_object(partial(address, title, kinds)))
+            number = api.call_function_objargs(ask, [])
             with cgutils.if_unlikely(builder, cgutils.is_null(builder, number)):
                 context.call_conv.return_exc(builder)
             builder.store(api.long_as_voidptr(number), found)
