@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from budgetrun.kernels import compiling
 from budgetrun.kernels.arithmetic import TILE, scaled
+from budgetrun.kernels.sums import sum_of_rows
 
 # The largest error of a kernel value that is accepted from products by a library.
 _COARSEST = 1e-10
@@ -293,7 +294,8 @@ class Floats(Kind):
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
             return None
-        rows = np.ascontiguousarray(dense(X), dtype=np.float64)
+        # By feature, as they are stored and read.
+        rows = np.asfortranarray(dense(X), dtype=np.float64)
         return Encoded(rows, squares(rows), np.ones(len(rows)))
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
@@ -389,8 +391,10 @@ def squares(X: Rows) -> np.ndarray:
             if 0 < len(X) < X.shape[1]:
                 return np.cumsum(np.square(X, dtype=np.float64), axis=1)[:, -1].copy()
             total = np.zeros(len(X))
-            for column in X.T:
-                total += np.square(column, dtype=np.float64)
+            # By rows that fit into the cache.
+            for start in range(0, len(X), 256):
+                terms = np.square(X[start : start + 256].T, dtype=np.float64, order="C")
+                total[start : start + 256] = sum_of_rows(terms)
             return total
         square = sp.csr_array((np.square(X.data.astype(np.float64)), X.indices, X.indptr), shape=X.shape)
         return np.asarray(square @ np.ones(X.shape[1]))

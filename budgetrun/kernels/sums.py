@@ -31,6 +31,12 @@ def sum_of_rows(terms: np.ndarray) -> np.ndarray:
     return np.add.accumulate(terms, axis=0)[-1]
 
 
+@compiled_as("where")
+def where(condition: np.ndarray, a: Any, b: Any) -> np.ndarray:
+    """Return floats of ``a`` where a condition holds and of ``b`` elsewhere; both are numbers or arrays."""
+    return np.where(condition, a, b)
+
+
 @compiled_as("add_multiple")
 def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
     """values += factor * more, in float64."""

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from budgetrun.base.params import Countable, Positive
 from budgetrun.engine.hypotheses.merging import (
-    WIDTH,
-    best_places,
+    best_partner,
     degradations,
     last_equal,
     lightest,
@@ -21,6 +20,8 @@ from budgetrun.engine.hypotheses.points import MulticlassPoints, Points
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.arithmetic import exp
+from budgetrun.kernels.compiling import call
+from budgetrun.kernels.compiling.objects import apart
 from budgetrun.learners.base import MulticlassLearner, gaussian_rate
 from budgetrun.learners.bsgd import BSGD, RemovingBSGD
 
@@ -47,6 +48,7 @@ class _Merging:
     # Set per instance: a default of the class would be a constant in compiled code.
     same_sign: bool
 
+    @apart
     def merge(self, f: Any, zero: float) -> None:
         """Merge the point of the smallest weight with the one with which that changes f least.
 
@@ -65,10 +67,9 @@ class _Merging:
 
     def partner(self, logs: np.ndarray, weights: np.ndarray, p: int, zero: float) -> tuple[int, float]:
         """Return the point to merge point ``p`` with, and h."""
-        of_p, of_others = shares(weights, p, zero)
-        h = best_places(logs, of_p, of_others, WIDTH)
-        i = nearest(degradations(logs, weights, p, h), weights, p, self.same_sign)
-        return i, h[i]
+        # In the interpreter, this takes most of the time.
+        i, h = call(best_partner, logs, weights, p, zero, self.same_sign)
+        return i, h
 
 
 class MergingBSGD(_Merging, RemovingBSGD):

@@ -129,6 +129,25 @@ def test_short_loops_compute_what_numpy_does():
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("n", [1, 64, 70])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_formulas_are_computed_for_several_numbers_at_once_or_for_single_ones(n, dtype):
+    numba, loops = pytest.importorskip("numba"), pytest.importorskip("budgetrun.kernels.compiling.loops")
+    given = np.linspace(0, 900, n)
+    smooth, stepwise = numba.njit(Gaussian.formula), numba.njit(lambda s, rate: rate if s > 1 else s)
+
+    @numba.njit
+    def put(given, smoothly, in_steps):
+        loops._put_values(smooth, (0.9,), given, smoothly)
+        loops._put_values(stepwise, (0.9,), given, in_steps)
+
+    smoothly, in_steps = np.zeros((2, n), dtype=dtype)
+    put(given, smoothly, in_steps)
+    assert smoothly.tobytes() == Gaussian.formula(given, 0.9).astype(dtype).tobytes()
+    assert in_steps.tobytes() == np.where(given > 1, 0.9, given).astype(dtype).tobytes()
+
+
+@pytest.mark.compiled
 def test_classes_from_elsewhere_are_compiled_by_each_process_and_not_kept(tmp_path):
     module = tmp_path / "accounts.py"
     module.write_text(textwrap.dedent(MODULE))

@@ -13,6 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import Compilable
+from budgetrun.kernels.compiling.objects import apart
 from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.sums import close_gap, copy, inner, taken
 
@@ -197,6 +198,7 @@ class Hypothesis(Compilable, ABC):
         self.scores, self.acted = np.zeros((*self.scores.shape[:-1], b)), np.zeros(b, dtype=bool)
         self._round, self._tile, self.tile_end = 0, -1, 0
 
+    @apart
     def begin_tile(self) -> None:
         """Go to the next rounds of the block, and compute their scores."""
         self._tile += 1
@@ -445,6 +447,7 @@ class Summed(Hypothesis):
         self._n_changes += 1
         self._change(slot, weight, self._round + 1)
 
+    @apart
     def _sum_again(self, t: int) -> None:
         """Compute the scores of the tile from round ``t`` on as sums over the present support set."""
         weights, slots, old = self._weights[self._head : self._tail], self.slots, 0

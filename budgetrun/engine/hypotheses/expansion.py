@@ -13,6 +13,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
 from budgetrun.kernels.compiling import interpreted
+from budgetrun.kernels.compiling.objects import apart
 from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.sums import add_multiple, add_up, close_gap, copy, inner, put, taken
 
@@ -115,6 +116,7 @@ class Expansion(Summed):
         slots = self.slots if order is None else self.slots[order]
         return self._pool.between(slots, slots)
 
+    @apart
     def add(self, weight: float) -> None:
         """f += weight k(x_t, .), for the example x_t of the current round, which must not be in the support set yet."""
         slot = self._block_slots[self._round]
@@ -135,6 +137,7 @@ class Expansion(Summed):
         self._change_scores(slot, weight)
         self._moved += weight * square
 
+    @apart
     def scale(self, phi: float) -> None:
         """f *= phi."""
         if phi == 1.0:
@@ -149,6 +152,7 @@ class Expansion(Summed):
         self._norm_sq *= phi * phi
         self._change_scores(SCALED, phi)
 
+    @apart
     def evict(self, i: int) -> None:
         """f -= coef_i k(x_i, .), and drop support example ``i``."""
         at, tail = self._head + i, self._tail
@@ -179,7 +183,8 @@ class Expansion(Summed):
             The new ||f||^2, if the caller knows it.
         """
         n = len(chosen)
-        self._slots[:n], self._weights[:n] = self.slots[chosen], weights
+        copy(self.slots[chosen], self._slots)
+        copy(weights, self._weights)
         self._head, self._tail = 0, n
         self._change_weights()
         self._moved = float(inner(self.coef, self.kernel_row())) - float(self.scores[self._round])
@@ -231,6 +236,7 @@ class Expansion(Summed):
     def score_at(self, t: int) -> float:
         return self._score_at(t)
 
+    @apart
     def _score_at(self, t: int) -> float:
         score = float(self.scores[t])
         if abs(score) <= UNSURE * self._mass * self.lengths[t]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from budgetrun.engine.hypotheses.base import Table
 from budgetrun.kernels.compiling import interpreted
+from budgetrun.kernels.compiling.objects import apart
 from budgetrun.kernels.kinds import enlarged
-from budgetrun.kernels.sums import add_outer, drop_place, product, put, taken
+from budgetrun.kernels.sums import add_outer, copy, drop_place, product, put, taken
 
 if TYPE_CHECKING:
     from budgetrun.engine.hypotheses import Expansion
@@ -37,6 +38,7 @@ class Inverse(Table):
         self.size = 0
         self.additions = 0
 
+    @apart
     def add_current(self, f: Expansion) -> None:
         """Add the example of the current round, as the youngest, to a full support set.
 
@@ -55,10 +57,12 @@ class Inverse(Table):
         rest = square - product(row, column)
         column[place] = -1.0
         add_outer(self.values, 1 / rest, column)
-        self.matrix[place] = self.matrix[:, place] = row
+        copy(row, self.matrix[place])
+        copy(row, self.matrix[:, place])
         self.matrix[place, place] = square
         self.size = n + 1
 
+    @apart
     def remove(self, i: int) -> np.ndarray:
         """Remove example ``i``, counted from 0, oldest first.
 

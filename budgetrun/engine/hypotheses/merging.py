@@ -6,6 +6,8 @@ from functools import cache
 import numpy as np
 
 from budgetrun.kernels.arithmetic import exp
+from budgetrun.kernels.compiling.objects import apart
+from budgetrun.kernels.sums import where
 
 GOLDEN = (math.sqrt(5.0) - 1) / 2
 # Searches stop at brackets below this.
@@ -27,6 +29,7 @@ def merged_weight(logs: np.ndarray, a: np.ndarray, b: np.ndarray, h: np.ndarray)
     return a * exp(logs * ((1 - h) * (1 - h))) + b * exp(logs * (h * h))
 
 
+@apart
 def best_places(logs: np.ndarray, a: np.ndarray, b: np.ndarray, width: float) -> np.ndarray:
     """Return the h that maximizes `merged_weight`, by golden section search.
 
@@ -34,18 +37,18 @@ def best_places(logs: np.ndarray, a: np.ndarray, b: np.ndarray, width: float) ->
     The midpoint of the last bracket is returned, whose length is below ``width``. Of two equal values, up to rounding,
     the lower part is kept.
     """
-    low = np.where(a * b > 0, 0.0, np.where(a > 0, 1.0, -5.0))
-    high = np.where(a * b > 0, 1.0, low + 5.0)
+    low = where(a * b > 0, 0.0, where(a > 0, 1.0, -5.0))
+    high = where(a * b > 0, 1.0, low + 5.0)
     p, q = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_p, at_q = -merged_weight(logs, a, b, p), -merged_weight(logs, a, b, q)
     searching = high - low >= width
     while searching.any():
         lower = at_p <= at_q + EQUAL * np.abs(at_q)
-        high, low = np.where(searching & lower, q, high), np.where(searching & ~lower, p, low)
-        new = np.where(lower, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        high, low = where(searching & lower, q, high), where(searching & ~lower, p, low)
+        new = where(lower, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
         value = -merged_weight(logs, a, b, new)
-        p, q = np.where(lower, new, q), np.where(lower, p, new)
-        at_p, at_q = np.where(lower, value, at_q), np.where(lower, at_p, value)
+        p, q = where(lower, new, q), where(lower, p, new)
+        at_p, at_q = where(lower, value, at_q), where(lower, at_p, value)
         searching = high - low >= width
     return (low + high) / 2
 
@@ -71,7 +74,7 @@ def shares(weights: np.ndarray, p: int, zero: float) -> tuple[np.ndarray, np.nda
     of_p, of_others = np.zeros(n), np.zeros(n)
     for c in range(len(weights)):
         total = weights[c, p] + weights[c]
-        total = np.where(np.abs(total) <= ALIKE * np.abs(weights[c, p]), zero, total)
+        total = where(np.abs(total) <= ALIKE * np.abs(weights[c, p]), zero, total)
         of_p += weights[c, p] / total
         of_others += weights[c] / total
     return of_p, of_others
@@ -98,6 +101,7 @@ def log(x: np.ndarray) -> np.ndarray:
     return exponent * LOG_2 + 2 * s * series
 
 
+@apart
 def lightest(weights: np.ndarray, same_sign: bool) -> int:
     """Return the point with the smallest weight, by its square: the first of several that are equal up to `ALIKE`.
 
@@ -113,6 +117,7 @@ def lightest(weights: np.ndarray, same_sign: bool) -> int:
     return p
 
 
+@apart
 def nearest(lost: np.ndarray, weights: np.ndarray, p: int, same_sign: bool) -> int:
     """Return the point whose merging with point p loses least: the first of several that are equal up to `EQUAL`."""
     unit = np.zeros(len(lost))
@@ -120,9 +125,19 @@ def nearest(lost: np.ndarray, weights: np.ndarray, p: int, same_sign: bool) -> i
         unit += weights[c, p] * weights[c, p] + weights[c] * weights[c]
     allowed = np.sign(weights[0]) == np.sign(weights[0, p]) if same_sign else unit >= 0
     allowed[p] = False
-    return first_least(np.where(allowed, lost, np.inf), EQUAL * unit)
+    return first_least(where(allowed, lost, np.inf), EQUAL * unit)
 
 
+@apart
+def best_partner(logs: np.ndarray, weights: np.ndarray, p: int, zero: float, same_sign: bool) -> tuple[int, float]:
+    """Return the point with which merging point p loses least, and h, by searches for all points."""
+    of_p, of_others = shares(weights, p, zero)
+    h = best_places(logs, of_p, of_others, WIDTH)
+    i = nearest(degradations(logs, weights, p, h), weights, p, same_sign)
+    return i, h[i]
+
+
+@apart
 def last_equal(row: np.ndarray, weights: np.ndarray) -> int:
     """Return the last point that is equal to the example of the round, as the authors' program finds it; -1 if none is.
 
@@ -156,6 +171,7 @@ def tables() -> tuple[np.ndarray, np.ndarray]:
     return h.reshape(GRID, GRID), lost.reshape(GRID, GRID)
 
 
+@apart
 def looked_up(table: np.ndarray, m: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return values of a table, interpolated between the four nearest entries."""
     out = np.empty(len(m))

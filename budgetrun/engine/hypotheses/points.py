@@ -12,6 +12,7 @@ from budgetrun.engine.hypotheses.multiclass import rival_among
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
+from budgetrun.kernels.compiling.objects import apart
 from budgetrun.kernels.kinds import Encoded, Floats, dense, enlarged
 from budgetrun.kernels.sums import add_up, along, copy, drop_place, inner, taken
 
@@ -85,7 +86,7 @@ class Points(Hypothesis):
         """The weights, shape (n_classes, size)."""
         weights = np.empty((self.n_classes, self._size))
         for c in range(self.n_classes):
-            weights[c] = self.weights_of(c)
+            copy(self.weights_of(c), weights[c])
         return weights
 
     def weights_of(self, c: int) -> np.ndarray:
@@ -102,6 +103,7 @@ class Points(Hypothesis):
         scores = np.array([inner(self.weights_of(c), self.kernel_row()) for c in range(self.n_classes)])
         return scores if self.scores.ndim == 2 else scores[0]
 
+    @apart
     def append(self) -> None:
         """Add the example of the current round as the last point, with weight 0."""
         place = self._places[self._size]
@@ -122,6 +124,7 @@ class Points(Hypothesis):
         drop_place(self._places, i, self._size)
         self._size -= 1
 
+    @apart
     def merge(self, i: int, j: int, h: float, of_i: float, of_j: float) -> None:
         """Put z = h z_i + (1 - h) z_j in the place of point ``i``, and drop point ``j``.
 
@@ -194,6 +197,7 @@ class Points(Hypothesis):
                 add_up(self.weights_of(c), np.arange(self._size), values, scores[c])
         return scores if self.scores.ndim == 2 else scores[0]
 
+    @apart
     def score_at(self, t: int) -> float:
         score, least = sum_and_limit(self.weights_of(0), self._values_at(t))
         return self._set_score(t, score, least)

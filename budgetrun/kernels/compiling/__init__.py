@@ -10,7 +10,18 @@ from typing import Any
 
 from budgetrun.kernels.compiling import background
 from budgetrun.kernels.compiling.background import COMPILER, ENVIRONMENT, border, folder
-from budgetrun.kernels.compiling.objects import TYPE, Compilable, Kind, is_own, kept, kind_of, named, shape_of, title_of
+from budgetrun.kernels.compiling.objects import (
+    TYPE,
+    Compilable,
+    Kind,
+    compiled_as,
+    is_own,
+    kept,
+    kind_of,
+    named,
+    shape_of,
+    title_of,
+)
 from budgetrun.kernels.compiling.objects import interpreted as interpreted
 
 __all__ = ["COMPILER", "ENVIRONMENT", "TYPE", "Compilable", "begins", "border", "call", "entry", "first", "folder"]
@@ -64,6 +75,7 @@ def _is_as_written(cls: Any, *rule: Any) -> bool:
     return all(home is None or home.__module__ == f.__module__ for home, f in zip(homes, rule, strict=True))
 
 
+@compiled_as("call")
 def call(source: Callable[..., Any], *arguments: Any, interpreted: Callable[..., Any] | None = None) -> Any:
     """Call what a function was compiled to, if that is ready, or the function; the results are the same bits.
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from budgetrun.base.files import PACKAGE, source_digest
-from budgetrun.kernels.compiling.objects import is_own, named, to_json
+from budgetrun.kernels.compiling.objects import Shape, is_own, named, to_json
 
 COMPILER = "numba"
 # 0 runs everything in numpy, with the same results; 1 compiles code before it is run, without a helper.
@@ -137,6 +137,8 @@ def _start_helper(keys: list[Key]) -> None:
     # A program with Python inside would start itself.
     if not keys or not Path(sys.executable or "").name.startswith("python"):
         return
+    # First what takes no objects, and so least time.
+    keys = sorted(keys, key=lambda key: any(isinstance(kind, Shape) for kind in key))
     _root().mkdir(parents=True, exist_ok=True)
     held = os.open(_root() / "helper.lock", os.O_RDWR | os.O_CREAT, 0o600)
     changed = {ENVIRONMENT: "1", "NUMBA_CACHE_DIR": str(_root()), "PYTHONPATH": str(PACKAGE.parent)}

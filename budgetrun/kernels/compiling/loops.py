@@ -4,32 +4,88 @@ Blocks have the shape (tiles, slots, rounds): rounds are contiguous, so that loo
 `kinds` has the same computations in numpy; both give the same bits.
 """
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
+from numba.core.datamodel import models
+from numba.core.errors import NumbaError
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, overload, register_model
 
 from budgetrun.kernels import arithmetic
 from budgetrun.kernels.arithmetic import END, LEAST, LEAST_SUM, LOG2_E, LOG_2, ROUND, TAYLOR, TILE, scaled
 
 # Divisions by zero give inf or nan, as numpy's do.
 OPTIONS = {"error_model": "numpy"}
+# Of what only compiled code calls.
+INNER = OPTIONS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _HIGH, _LOW = LOG_2
 # The bits of ROUND - 1022.
 _LEAST_POWER = int(np.float64(ROUND - 1022).view(np.int64))
 
 
-@intrinsic
-def _as_int(typing: Any, x: Any) -> Any:
-    return types.int64(types.float64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.IntType(64))
+class Numbers(types.Type):  # type: ignore[misc]  # numba has no types
+    """The type of some floats at once: a vector, for which formulas of kernels are compiled, too."""
+
+    def __init__(self, lanes: int) -> None:
+        self.lanes = lanes
+        super().__init__(f"Numbers({lanes})")
 
 
-@intrinsic
-def _as_float(typing: Any, x: Any) -> Any:
-    return types.float64(types.int64), lambda context, builder, sig, args: builder.bitcast(args[0], ir.DoubleType())
+@register_model(Numbers)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Numbers) -> None:
+        super().__init__(manager, kind, ir.VectorType(ir.DoubleType(), kind.lanes))
+
+
+def _is_of_numbers(*kinds: Any) -> bool:
+    return any(isinstance(kind, Numbers) for kind in kinds) and all(
+        isinstance(kind, Numbers | types.Number) for kind in kinds
+    )
+
+
+def _repeated(builder: Any, number: Any, lanes: int) -> Any:
+    """Return a vector of one number."""
+    nothing = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
+    first = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
+
+
+def _calculates(operation: Any, name: str) -> None:
+    """Let compiled code apply an operation to `Numbers`, and to these and single ones."""
+
+    @infer_global(operation)
+    class Operation(AbstractTemplate):
+        def generic(self, args: Any, keywords: Any) -> Any:
+            if _is_of_numbers(*args):
+                return signature(next(kind for kind in args if isinstance(kind, Numbers)), *args)
+            return None
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vectors = []
+        for kind, arg in zip(signature.args, args, strict=True):
+            if not isinstance(kind, Numbers):
+                arg = _repeated(builder, context.cast(builder, arg, kind, types.float64), signature.return_type.lanes)
+            vectors.append(arg)
+        return getattr(builder, name)(*vectors)
+
+    for kinds in ((Numbers, Numbers), (Numbers, types.Number), (types.Number, Numbers)):
+        lower_builtin(operation, *kinds[: 1 if name == "fneg" else 2])(lower)
+
+
+for _operation, _name in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+    (operator.neg, "fneg"),
+):
+    _calculates(_operation, _name)
 
 
 @intrinsic
@@ -37,7 +93,7 @@ def count_ones(typing: Any, x: Any) -> Any:
     return types.uint64(types.uint64), lambda context, builder, sig, args: builder.ctpop(args[0])
 
 
-@overload(arithmetic.exp, jit_options=OPTIONS)
+@overload(arithmetic.exp, jit_options=INNER)
 def _exp_of_all(x):
     if isinstance(x, types.Array):
         return _exp_each
@@ -51,37 +107,45 @@ def _exp_each(x):
     return out
 
 
-@overload(arithmetic.exp, jit_options=OPTIONS, inline="always")
+@overload(arithmetic.exp, jit_options=INNER, inline="always")
 def exp_of(x):
-    """Compile `arithmetic.exp`, for a number."""
-    if isinstance(x, types.Array):
-        return None
+    """Compile `arithmetic.exp`, for a number or several at once."""
+    return None if isinstance(x, types.Array) else lambda x: _exp(x)
 
-    def compute(x):
-        x = max(x, LEAST)
-        shifted = x * LOG2_E + ROUND
-        n = shifted - ROUND
-        r = (x - n * _HIGH) - n * _LOW
-        # Written out: numba warns of a loop that it inlines.
-        p = TAYLOR[13] * r + TAYLOR[12]
-        p = p * r + TAYLOR[11]
-        p = p * r + TAYLOR[10]
-        p = p * r + TAYLOR[9]
-        p = p * r + TAYLOR[8]
-        p = p * r + TAYLOR[7]
-        p = p * r + TAYLOR[6]
-        p = p * r + TAYLOR[5]
-        p = p * r + TAYLOR[4]
-        p = p * r + TAYLOR[3]
-        p = p * r + TAYLOR[2]
-        p = p * r + TAYLOR[1]
-        p = p * r + TAYLOR[0]
-        # The bits of n are the lowest of `shifted`; the rest is shifted out below.
-        power = _as_int(shifted)
-        first = max(power, _LEAST_POWER)
-        return p * _as_float((first + 1023) << 52) * _as_float(((power - first) + 1023) << 52)
 
-    return compute
+@intrinsic
+def _exp(typing: Any, x: Any) -> Any:
+    kind = x if isinstance(x, Numbers) else types.float64
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        x = args[0]
+        floats, integers = x.type, ir.IntType(64)
+        if isinstance(kind, Numbers):
+            integers = ir.VectorType(integers, kind.lanes)
+
+        def number(value: float, of: Any = floats) -> Any:
+            return ir.Constant(of, [value] * kind.lanes if isinstance(kind, Numbers) else value)
+
+        def larger(ordered: Callable[..., Any], a: Any, b: Any) -> Any:
+            return builder.select(ordered(">", a, b), a, b)
+
+        def power_of_two(n: Any) -> Any:
+            biased = builder.add(n, number(1023, integers))
+            return builder.bitcast(builder.shl(biased, number(52, integers)), floats)
+
+        x = larger(builder.fcmp_unordered, x, number(LEAST))
+        shifted = builder.fadd(builder.fmul(x, number(LOG2_E)), number(ROUND))
+        n = builder.fsub(shifted, number(ROUND))
+        r = builder.fsub(builder.fsub(x, builder.fmul(n, number(_HIGH))), builder.fmul(n, number(_LOW)))
+        p = number(TAYLOR[13])
+        for coefficient in TAYLOR[12::-1]:
+            p = builder.fadd(builder.fmul(p, r), number(coefficient))
+        # The bits of n are the lowest of `shifted`; the rest is shifted out.
+        power = builder.bitcast(shifted, integers)
+        first = larger(builder.icmp_signed, power, number(_LEAST_POWER, integers))
+        return builder.fmul(builder.fmul(p, power_of_two(first)), power_of_two(builder.sub(power, first)))
+
+    return kind(kind), generate
 
 
 def pack(X: Any, words: Any) -> bool:
@@ -162,7 +226,7 @@ def count_all(words: Any) -> int:
 
 
 # numba compares the signatures of a function and of what it is compiled from, so these have no annotations.
-@overload(arithmetic.of_round, jit_options=OPTIONS)
+@overload(arithmetic.of_round, jit_options=INNER)
 def _of_round(values, k):
     if isinstance(values, types.Array):
         return lambda values, k: values[k]
@@ -209,6 +273,18 @@ def add_up_together(
                 i, end = bounds[c, k], bounds[c + 1, k]
                 if i < end:
                     _add_rows(weights[i:end], slots[i:end], tiles[tile], out[k, TILE * tile : TILE * (tile + 1)])
+
+
+def call(source, *arguments):
+    return source(*arguments)
+
+
+# numpy's takes a second to compile.
+def where(condition, a, b):
+    out = np.empty(len(condition))
+    for i in range(len(condition)):
+        out[i] = arithmetic.of_round(a, i) if condition[i] else arithmetic.of_round(b, i)
+    return out
 
 
 def add_multiple(values, factor, more):
@@ -283,7 +359,7 @@ def _term(of_distance, a, b):
     raise NotImplementedError
 
 
-@overload(_term, jit_options=OPTIONS)
+@overload(_term, jit_options=INNER)
 def _term_of(of_distance, a, b):
     if isinstance(a, types.Integer):
         # Eight features of zeros and ones.
@@ -369,9 +445,7 @@ def _sums_of_sparse(of_distance, by_products, rows, at, places, x, out):
 def values_at(kernel, rows, at, places, x, by_products):
     out, formula, numbers = np.empty(len(places)), kernel.formula, kernel.numbers
     _fill_sums(kernel.of_distance, by_products, rows, at, places, x, out)
-    # In a loop of its own, which is vectorized.
-    for i in range(len(out)):
-        out[i] = formula(out[i], *numbers)
+    _put_values(formula, numbers, out, out)
     return out
 
 
@@ -408,6 +482,59 @@ def touch(memory: Any, learners: Any) -> None:
                 slots[i], left[i] = memory.links[slots[i], 4], left[i] - 1
     # What nobody reads would not be computed.
     memory.counts[-1] = slots.sum()
+
+
+def _put_values(formula, numbers, given, out):
+    raise NotImplementedError
+
+
+@overload(_put_values, jit_options=INNER, inline="always")
+def _put_values_of(formula, numbers, given, out):
+    """Compile ``out[:] = formula(given, *numbers)``, for arrays without gaps."""
+
+    def by_one(formula, numbers, given, out):
+        for i in range(len(given)):
+            out[i] = formula(given[i], *numbers)
+
+    def together(formula, numbers, given, out):
+        end = len(given) - len(given) % _TOGETHER
+        for i in range(0, end, _TOGETHER):
+            _put(out, i, formula(_take(given, i), *numbers))
+        for i in range(end, len(given)):
+            out[i] = formula(given[i], *numbers)
+
+    try:
+        formula.dispatcher.get_call_template((Numbers(_TOGETHER), *numbers), {})
+    except NumbaError:
+        # A formula of yours may need single numbers.
+        return by_one
+    return together
+
+
+@intrinsic
+def _take(typing: Any, given: Any, i: Any) -> Any:
+    """Return `_TOGETHER` numbers of an array, from place ``i`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(given)(context, builder, args[0])
+        return _vector(builder, builder.gep(array.data, [args[1]]), _TOGETHER)
+
+    return Numbers(_TOGETHER)(given, types.intp), generate
+
+
+@intrinsic
+def _put(typing: Any, out: Any, i: Any, values: Any) -> Any:
+    """Put numbers into an array, from place ``i`` on."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(out)(context, builder, args[0])
+        kind, vector = ir.VectorType(array.data.type.pointee, _TOGETHER), args[2]
+        if kind != vector.type:
+            vector = builder.fptrunc(vector, kind)
+        _store(builder, vector, builder.gep(array.data, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, values), generate
 
 
 # Of the ``slots`` that these functions are given, a tile needs the first ``counts[tile]``; only those are filled.
@@ -459,7 +586,7 @@ def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, slots
     """Fill a block of values of rows of bits, as `fill_integers` does for integers."""
     tiles, _, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
-    ones = np.empty(width, np.int64)
+    ones, sums = np.empty(width, np.int64), np.empty(width)
     for tile in range(tiles):
         first = tile * width
         for s in slots[: counts[tile]]:
@@ -468,11 +595,11 @@ def fill_bits(stored: Any, words: Any, kernel: Any, left: Any, right: Any, slots
                 p, q = stored[s, w], words[w]
                 for r in range(width):
                     ones[r] += count_ones(p & q[first + r])
-            square, factor, values = left[0, s], left[1, s], out[tile, s]
+            square, factor = left[0, s], left[1, s]
             for r in range(width):
                 t = first + r
-                product = scaled(kernel.of_distance, ones[r], square, right[0, t], factor, right[1, t])
-                values[r] = formula(product, *numbers)
+                sums[r] = scaled(kernel.of_distance, ones[r], square, right[0, t], factor, right[1, t])
+            _put_values(formula, numbers, sums, out[tile, s])
 
 
 def fill_integers(
@@ -486,7 +613,7 @@ def fill_integers(
     """
     tiles, _, width = out.shape
     formula, numbers = kernel.formula, kernel.numbers
-    products = np.empty((4, width), np.int32)
+    products, sums = np.empty((4, width), np.int32), np.empty(width)
     for tile in range(tiles):
         first = tile * width
         for start in range(0, counts[tile], 4):
@@ -503,26 +630,26 @@ def fill_integers(
                         products[i, r] = total
             for i in range(n):
                 s = slots[start + i]
-                square, factor, values = left[0, s], left[1, s], out[tile, s]
+                square, factor = left[0, s], left[1, s]
                 for r in range(width):
                     t = first + r
-                    product = scaled(kernel.of_distance, products[i, r], square, right[0, t], factor, right[1, t])
-                    values[r] = formula(product, *numbers)
+                    sums[r] = scaled(kernel.of_distance, products[i, r], square, right[0, t], factor, right[1, t])
+                _put_values(formula, numbers, sums, out[tile, s])
 
 
 def fill_products(products: Any, kernel: Any, left: Any, right: Any, slots: Any, counts: Any, out: Any) -> None:
     """Fill a block of values from inner products, shape (slots, tiles * rounds); otherwise as `fill_integers`."""
     tiles, _, width = out.shape
-    formula, numbers = kernel.formula, kernel.numbers
+    formula, numbers, sums = kernel.formula, kernel.numbers, np.empty(width)
     for tile in range(tiles):
         first = tile * width
         for s in slots[: counts[tile]]:
-            # Written out as in `fill_integers`: in a function of its own, that loop took three times as long.
-            square, factor, values = left[0, s], left[1, s], out[tile, s]
+            # Written out as in `fill_integers`: in a function of its own, this loop took three times as long.
+            square, factor = left[0, s], left[1, s]
             for r in range(width):
                 t = first + r
-                product = scaled(kernel.of_distance, products[s, t], square, right[0, t], factor, right[1, t])
-                values[r] = formula(product, *numbers)
+                sums[r] = scaled(kernel.of_distance, products[s, t], square, right[0, t], factor, right[1, t])
+            _put_values(formula, numbers, sums, out[tile, s])
 
 
 def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any, out: Any) -> None:
@@ -566,21 +693,18 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any,
                 else:
                     _inner_products(four, parts, tile, sums)
                 for i in range(4):
-                    total, values = sums[i], out[tile, places[i]]
-                    for r in range(width):
-                        values[r] = formula(total[r], *numbers)
+                    _put_values(formula, numbers, sums[i], out[tile, places[i]])
         return
     for tile in range(tiles):
         first = tile * width
         for s in slots[: counts[tile]]:
-            total, values = sums[0], out[tile, s]
+            total = sums[0]
             total[:] = 0
             for j in range(len(columns)):
                 a, row = stored[j, s], columns[j]
                 for r in range(width):
                     total[r] += _term(kernel.of_distance, a, row[first + r])
-            for r in range(width):
-                values[r] = formula(total[r], *numbers)
+            _put_values(formula, numbers, total, out[tile, s])
 
 
 # -- sums in registers ------------------------------------------------------------------------------------------------
@@ -588,6 +712,8 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any,
 _DOUBLE = ir.DoubleType()
 # Vectors of this many numbers, times 4 slots, fit in the registers; the results do not depend on it.
 _LANES = 16 if get_host_cpu_features().get("avx512f") else 8
+# So many values of a formula are computed at once: its operations wait for each other. More would not fit, either.
+_TOGETHER = 64 if _LANES == 16 else 16
 
 
 def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: bool, first: Any = None) -> list[Any]:
@@ -623,7 +749,7 @@ def _vector(builder: Any, pointer: Any, lanes: int) -> Any:
 
 
 def _store(builder: Any, vector: Any, pointer: Any) -> None:
-    builder.store(vector, builder.bitcast(pointer, vector.type.as_pointer())).align = 8
+    builder.store(vector, builder.bitcast(pointer, vector.type.as_pointer())).align = 4
 
 
 @intrinsic

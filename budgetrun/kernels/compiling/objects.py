@@ -130,6 +130,12 @@ def interpreted(method: F) -> F:
     return method
 
 
+def apart(function: F) -> F:
+    """Mark a function that is compiled once, and not again with each function that calls it."""
+    function.apart = True  # type: ignore[attr-defined]
+    return function
+
+
 def compiled_as(loop: str) -> Callable[[F], F]:
     """Mark a function in whose place compiled code calls one of `loops`, which has the same parameters."""
 

@@ -10,7 +10,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -23,16 +23,16 @@ from numba.core import caching, cgutils, extending, imputils, types
 from numba.core.datamodel import default_manager, models
 from numba.core.pythonapi import reflect
 from numba.core.registry import cpu_target
-from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.templates import AttributeTemplate, signature
 from numba.experimental import structref
 from numba.experimental.jitclass.base import imp_dtor
 
 from budgetrun.kernels.compiling import loops, objects
-from budgetrun.kernels.compiling.loops import OPTIONS
+from budgetrun.kernels.compiling.loops import INNER, OPTIONS
 from budgetrun.kernels.compiling.objects import Kind, Shape
 
-# Of what only compiled code calls. It is kept, too, so that a learner compiles only what no other learner needed.
-INNER = OPTIONS | {"cache": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# What only compiled code calls is kept, too, so that a learner compiles only what no other learner needed.
+KEPT = INNER | {"cache": True}
 _WRITTEN_BACK = (types.Integer, types.Float, types.Boolean)
 # The plain functions that compiled code can call already.
 _CALLABLE: set[FunctionType] = set()
@@ -54,6 +54,7 @@ def function(source: Any, folder: Path) -> Any:
 
 def compiled(source: Any, kinds: tuple[Kind, ...], folder: Path) -> Callable[..., Any]:
     """Compile a function for arguments of some kinds, and what it calls, or load what was compiled before."""
+    _FOLDER[:] = [folder]
     found: Callable[..., Any] = function(source, folder)
     # What only compiled code calls is kept apart: Python could not call it, and numba would not tell them apart.
     with _kept_in(folder / "inner"):
@@ -158,21 +159,24 @@ def _struct_class(cls: type) -> type[types.StructRef]:
             continue
         found = inspect.getattr_static(cls, attribute)
         if isinstance(found, FunctionType):
-            made = hasattr(found, "interpreted")
-            source = _stand_in(found) if made else found
+            source = _stand_in(found) if hasattr(found, "interpreted") else found
             _make_callable(source)
-            options = INNER | {"cache": not made}
+            # Rules are long, and called once per act. Those of other packages may be defined again.
+            if (hasattr(source, "apart") or attribute == "update") and objects.is_own(source):
+                source = _call_of(source)
+            options = KEPT if source is found else INNER
             extending.overload_method(struct, attribute, jit_options=options)(_resolving(source))
         elif isinstance(found, staticmethod):
             # A function of its own: with an object, calls in loops are not vectorized.
             _make_callable(found.__func__)
-            extending.overload_attribute(struct, attribute)(_constant(numba.njit(**INNER)(found.__func__)))
+            dispatcher = numba.njit(**KEPT)(found.__func__)
+            extending.overload_attribute(struct, attribute, jit_options=INNER)(_constant(dispatcher))
         elif isinstance(found, property):
             assert isinstance(found.fget, FunctionType)
             _make_callable(found.fget)
-            extending.overload_attribute(struct, attribute, jit_options=INNER)(_resolving(found.fget))
+            extending.overload_attribute(struct, attribute, jit_options=KEPT)(_resolving(found.fget))
         elif isinstance(found, bool | int | float | str):
-            extending.overload_attribute(struct, attribute)(_constant(found))
+            extending.overload_attribute(struct, attribute, jit_options=INNER)(_constant(found))
     return struct
 
 
@@ -243,8 +247,76 @@ def _make_callable(source: FunctionType) -> None:
         if inner and found not in _CALLABLE:
             _CALLABLE.add(found)
             loop = getattr(loops, found.loop) if hasattr(found, "loop") else found
-            extending.overload(found, jit_options=INNER)(_resolving(loop))
+            called = _call_of(found) if hasattr(found, "apart") else loop
+            # What names other functions cannot be kept.
+            options = KEPT if called is loop is not loops.call else INNER
+            extending.overload(found, jit_options=options)(_resolving(called))
             _make_callable(loop)
+
+
+# -- functions apart --------------------------------------------------------------------------------------------------
+
+# The sources of functions that are compiled apart, by title, and the folder of what is compiled.
+_APART: dict[str, FunctionType] = {}
+_FOLDER: list[Path] = []
+
+
+@cache
+def _apart(source: FunctionType) -> Any:
+    if "." not in source.__qualname__:
+        # Python may call it, too.
+        return function(source, _FOLDER[0])
+    with _kept_in(_FOLDER[0] / "inner"):
+        return numba.njit(**KEPT)(source)
+
+
+def _compiled_apart(source: FunctionType, kinds: tuple[types.Type, ...]) -> Any:
+    _apart(source).compile(kinds)
+    return _apart(source).overloads[kinds]
+
+
+def address(title: str, kinds: tuple[types.Type, ...]) -> int:
+    """Return the address of a function that is compiled apart, for arguments of some types."""
+    found = _compiled_apart(_APART[title], kinds)
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+
+def _call_of(source: FunctionType) -> FunctionType:
+    """Return a function that calls another by its address, which compiled code asks for at the first call.
+
+    numba would compile the other one again with each caller.
+    """
+    title = objects.title_of(source)
+    _APART[title] = source
+
+    def typed(*given: Any) -> Any:
+        kinds = tuple(map(types.unliteral, given))
+        return signature(_compiled_apart(source, kinds).signature.return_type, *kinds), generate
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kinds, result = signature.args, signature.return_type
+        found = cgutils.add_global_variable(builder.module, cgutils.voidptr_t, f"address of {title}")
+        found.linkage, found.initializer = "internal", ir.Constant(cgutils.voidptr_t, None)
+        with builder.if_then(cgutils.is_null(builder, builder.load(found)), likely=False):
+            api = context.get_python_api(builder)
+            ask = api.unserialize(api.serialize_object(partial(address, title, kinds)))
+            number = api.call_function_objargs(ask, [])
+            with cgutils.if_unlikely(builder, cgutils.is_null(builder, number)):
+                context.call_conv.return_exc(builder)
+            builder.store(api.long_as_voidptr(number), found)
+        pointer = context.call_conv.get_function_type(result, kinds).as_pointer()
+        function = builder.bitcast(builder.load(found), pointer)
+        status, value = context.call_conv.call_function(builder, function, result, kinds, args)
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return value
+
+    names = ", ".join(inspect.signature(source).parameters)
+    scope: dict[str, Any] = {"typed": typed, "intrinsic": extending.intrinsic, "__name__": __name__}
+    exec(f"@intrinsic\ndef called(typing, {names}):\n    return typed({names})", scope)
+    exec(f"def call({names}):\n    return called({names})", scope)
+    made: FunctionType = scope["call"]
+    return made
 
 
 def _unbox(kind: Any, thing: Any, c: Any) -> extending.NativeValue:
