@@ -166,7 +166,7 @@ class Fleet:
         row, label, charges = self._row(x), 1 if y == 1 else -1, [0]
         if label < 0 and y != -1 and not isinstance(y, bool | np.bool_):
             raise ValueError(_WRONG_LABEL.format(repr(y)))
-        number = self._find(key)
+        number: Any = self._find(key)
         most = len(row) // 2 - 1 if self.dtype == "sparse" else 0
         if number is None or most > self._longest:
             names, d = [] if number is not None else _plain([key]), np.shape(x)[-1]
@@ -498,7 +498,7 @@ class Fleet:
         return row if as_stored and math.isfinite(row.dot(row)) else self._stored(row)
 
     def _rows(self, X: Any) -> Any:
-        rows = X if sp.issparse(X) else np.asarray(X)
+        rows: Any = X if sp.issparse(X) else np.asarray(X)
         if rows.ndim != 2:
             raise ValueError(f"X must have the shape (n, d), got {rows.shape}")
         return self._stored(rows.toarray() if sp.issparse(rows) and self.dtype != "sparse" else rows)

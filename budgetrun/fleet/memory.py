@@ -164,7 +164,8 @@ class SharedMemory(Compilable):
         held, blocks = self._held(), np.concatenate(self.blocks())
         free = _free(int(counts[FREE_SLOT]), links[:, AFTER])
         n_bytes = len(held) * self.entry_bytes + len(blocks if self.shares else held) * self.row_bytes
-        pairs = [(counts[[BYTES, ENTRIES]], [n_bytes, len(held)]), (np.sort([*held, *free]), np.arange(slots))]
+        pairs: list[tuple[Any, Any]] = [(counts[[BYTES, ENTRIES]], [n_bytes, len(held)])]
+        pairs.append((np.sort([*held, *free]), np.arange(slots)))
         if self.shares:
             pairs.append((np.bincount(links[held, ROW], minlength=places), np.maximum(self.holders[:places], 0)))
         if self.sparse:
