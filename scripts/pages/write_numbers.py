@@ -9,6 +9,7 @@ Usage: python scripts/pages/write_numbers.py            (the tests fail if a pag
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 from collections import Counter
@@ -551,11 +552,11 @@ def _shared_keys() -> str:
 _SHARED = ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys")
 
 
-def _shared_runs() -> Iterator[tuple[list[str], tuple[str, float], pd.DataFrame]]:
+def _shared_runs(*folders: str) -> Iterator[tuple[list[str], tuple[str, float], pd.DataFrame]]:
     """Yield for each dataset and memory: cells of a row, its place, and mistakes by permutation and label."""
-    for folder in _SHARED:
+    for folder in folders:
         results = _evidence.results(folder)
-        sizes = [float(setting.text.rpartition("=")[2]) for setting in results.runs["setting"]]
+        sizes = [float(json.loads(given)["shared_memory"]) for given in results.runs["parameters"]]
         runs, order = results.runs.assign(bytes=sizes), [one.label for one in results.config.datasets]
         places = {*zip(runs["dataset"], sizes, strict=True)}
         for dataset, size in sorted(places, key=lambda place: (order.index(place[0]), place[1])):
@@ -584,7 +585,7 @@ def _shared_measured() -> str:
     """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     policies = ["oldest", "least damage", "sum bound", "harmless", "square root", "younger half", "best fixed split"]
     rows = []
-    for cells, place, mistakes in _shared_runs():
+    for cells, place, mistakes in _shared_runs(*_SHARED, "shared_memory_covertype"):
         best = _of_place("splits.csv", place)["mistakes"]
         every = mistakes.assign(**{"best fixed split": best}) if len(best) else mistakes
         changes = 100 * (every.div(every["equal split"], axis=0) - 1)
@@ -596,7 +597,7 @@ def _shared_measured() -> str:
 def _shared_worth() -> str:
     """Return what the best policy is worth in bytes, and what memories make that are filled once, or have no limit."""
     rows = []
-    for cells, place, mistakes in _shared_runs():
+    for cells, place, mistakes in _shared_runs(*_SHARED):
         policy, found = "younger half" if "younger half" in mistakes else "harmless", _of_place("worth.csv", place)
         times = _with_interval(found["times"], ".2f") if np.isfinite(found["times"]).all() else "-"
         each = (mistakes[policy], found["unlimited"], found["filled_once"])
