@@ -27,7 +27,7 @@ from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.fleet import make
 from budgetrun.fleet.memory import bytes_of
-from budgetrun.kernels import Gaussian
+from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.papers.fleets import measure
 from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.papers.fleets.bounds import competitors, verdicts
@@ -254,27 +254,32 @@ def best_splits(path: Path) -> None:
     """
     rows = []
     for name in ("shared_memory_fleet", "shared_memory_keys"):
-        results = load(FOLDER.parent / name)
-        specs = {dataset.label: dataset for dataset in results.config.datasets}
-        runs = results.runs[(results.runs["label"] == "equal split") & (results.runs["dataset"] != "keys_10000")]
-        for (dataset, repetition), own in runs.groupby(["dataset", "repetition"], sort=False):
-            stream = open_stream(specs[dataset], results.config.seed, int(repetition))
-            for found in best_of_stream(stream, own, results.config, [results.config.seed, int(repetition)]):
-                rows.append({"dataset": dataset, "repetition": repetition, **found})
+        for place, runs, events, kernel in streams_of(name, "equal split", without="keys_10000"):
+            rows += [place | found for found in best_of_stream(runs, events, kernel)]
             pd.DataFrame(rows).to_csv(path, index=False)
 
 
-def best_of_stream(stream: Any, runs: Any, config: Any, seeds: list[int]) -> Iterator[Row]:
+def streams_of(name: str, label: str, without: str = "") -> Iterator[tuple[Row, pd.DataFrame, measure.Events, Kernel]]:
+    """Yield each stream of a sweep: what it is, its runs with a label, its rounds and the kernel."""
+    results = load(FOLDER.parent / name)
+    config, specs = results.config, {dataset.label: dataset for dataset in results.config.datasets}
+    runs = results.runs[(results.runs["label"] == label) & (results.runs["dataset"] != without)]
+    for (dataset, repetition), own in runs.groupby(["dataset", "repetition"], sort=False):
+        seeds = [config.seed, int(repetition)]
+        algorithm = SharedMemory(**json.loads(own["parameters"].iloc[0]))
+        events = measure.events_of(open_stream(specs[dataset], *seeds), algorithm, config.dtype, seeds)
+        yield {"dataset": dataset, "repetition": repetition}, own, events, config.datasets[0].kernel.build()
+
+
+def best_of_stream(runs: pd.DataFrame, events: measure.Events, kernel: Kernel) -> Iterator[Row]:
     """Yield the bytes and mistakes of the best splits of one stream."""
-    algorithms = [SharedMemory(**given) for given in map_json(runs["parameters"])]
-    events = measure.events_of(stream, algorithms[0], config.dtype, seeds)
-    kernel = config.datasets[0].kernel.build()
-    sizes = bytes_of(make("equal_split"), events.X.shape[1], config.dtype, False)
+    algorithms, dtype = [SharedMemory(**given) for given in map_json(runs["parameters"])], str(events.X.dtype)
+    sizes = bytes_of(make("equal_split"), events.X.shape[1], dtype, False)
     assert events.keys is not None
     seen = np.bincount(events.keys, minlength=events.m)
 
     def mistakes_of(budgets: np.ndarray) -> np.ndarray:
-        found: np.ndarray = measure.play_split(events, kernel, config.dtype, np.minimum(budgets, seen), sizes).mistakes
+        found: np.ndarray = measure.play_split(events, kernel, dtype, np.minimum(budgets, seen), sizes).mistakes
         return found
 
     limits = [algorithm.shared_memory // sum(sizes) for algorithm in algorithms]
@@ -283,7 +288,7 @@ def best_of_stream(stream: Any, runs: Any, config: Any, seeds: list[int]) -> Ite
         grid.append(math.ceil(1.2 * grid[-1]))
     table = np.stack([mistakes_of(np.full(events.m, budget)) for budget in grid], axis=1)
     for algorithm, limit, known in zip(algorithms, limits, runs["mistakes"], strict=True):
-        equal = measure.play(events, algorithm, kernel, config.dtype)
+        equal = measure.play(events, algorithm, kernel, dtype)
         assert equal.mistakes.sum() == known, "not the stream of the sweep"
         best = cheapest(table, grid, limit)
         mistakes = int(mistakes_of(best).sum())

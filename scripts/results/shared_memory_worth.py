@@ -12,22 +12,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from shared_memory import FOLDER, Row, streams_of
 
-from budgetrun.data import open_stream
 from budgetrun.fleet import make
 from budgetrun.fleet.memory import bytes_of
 from budgetrun.kernels import Kernel, compiling
 from budgetrun.papers.fleets import measure
-from budgetrun.papers.fleets.algorithm import SharedMemory
 from budgetrun.papers.fleets.measure import Events
-from budgetrun.results.store.read import load
 
-FOLDER = Path(__file__).resolve().parents[2] / "results"
 _UNLIMITED = 2**62
 BEST = {
     "shared_memory_digits": "harmless",
@@ -38,23 +33,13 @@ BEST = {
 
 def main() -> None:
     """Write a row for each run of the best policies."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name, policy in BEST.items():
-        results = load(FOLDER / name)
-        specs = {dataset.label: dataset for dataset in results.config.datasets}
-        runs = results.runs[results.runs["label"] == policy]
-        for (dataset, repetition), own in runs.groupby(["dataset", "repetition"], sort=False):
-            seeds = [results.config.seed, int(repetition)]
-            stream = open_stream(specs[dataset], *seeds)
-            given = [json.loads(text) for text in own["parameters"]]
-            events = measure.events_of(stream, SharedMemory(**given[0]), results.config.dtype, seeds)
-            kernel = results.config.datasets[0].kernel.build()
-            limits = [one["shared_memory"] for one in given]
-            rows += [
-                {"dataset": dataset, "repetition": repetition, "bytes": limit, **found}
-                for limit, found in zip(limits, worth(events, kernel, limits, [*own["mistakes"]]), strict=True)
-            ]
-            pd.DataFrame(rows).to_csv(FOLDER / "shared_memory" / "worth.csv", index=False, float_format="%.6g")
+        for place, runs, events, kernel in streams_of(name, policy):
+            limits = [json.loads(given)["shared_memory"] for given in runs["parameters"]]
+            found = worth(events, kernel, limits, [*runs["mistakes"]])
+            rows += [place | {"bytes": limit} | one for limit, one in zip(limits, found, strict=True)]
+            pd.DataFrame(rows).to_csv(FOLDER / "worth.csv", index=False, float_format="%.6g")
 
 
 def worth(events: Events, kernel: Kernel, limits: list[int], mistakes: list[int]) -> list[dict[str, float]]:
@@ -81,23 +66,19 @@ def worth(events: Events, kernel: Kernel, limits: list[int], mistakes: list[int]
     erred = np.zeros(events.labels.shape, dtype=bool)
     for rounds, X, Y in players:
         erred[rounds] = perceptrons(X, Y, kernel).reshape(erred[rounds].shape)
-    each = erred.reshape(T, -1)
-    used = np.cumsum(each.sum(axis=1) * sizes[0] + each.any(axis=1) * sizes[1])
-    played[T] = int(erred.sum()), int(used[-1])
+    by_round = erred.reshape(T, -1)
+    used = np.cumsum(by_round.sum(axis=1) * sizes[0] + by_round.any(axis=1) * sizes[1])
+    unlimited = int(erred.sum())
+    played[T] = unlimited, int(used[-1])
     found = []
     for limit, reached in zip(limits, mistakes, strict=True):
         full = int(np.searchsorted(used, limit, side="right"))
-        found.append(
-            {
-                "times": bytes_for(split, reached, T) / limit,
-                "filled_once": int(erred[:full].sum())
-                + sum(
-                    later_mistakes(X, Y, kernel, erred[rounds].reshape(Y.shape), int(np.searchsorted(rounds, full)))
-                    for rounds, X, Y in players
-                ),
-                "unlimited": int(erred.sum()),
-            }
-        )
+        filled_once = int(erred[:full].sum())
+        for rounds, X, Y in players:
+            before = int(np.searchsorted(rounds, full))
+            filled_once += later_mistakes(X, Y, kernel, erred[rounds].reshape(Y.shape), before)
+        times = bytes_for(split, reached, T) / limit
+        found.append({"times": times, "filled_once": filled_once, "unlimited": unlimited})
     return found
 
 

@@ -93,6 +93,13 @@ def test_keys_are_those_of_the_reference(tmp_path, table):
         assert int(row["mistakes"]) == made.M
 
 
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_pairs_are_those_of_single_draws(n):
+    random, single = np.random.default_rng(n), np.random.default_rng(n)
+    assert (measure._pairs(random, n, 300) == [single.choice(n, 2, replace=False) for _ in range(300)]).all()
+    assert random.random() == single.random()
+
+
 def test_one_multitask_forgetron_is_that_of_the_reference(table):
     algorithm = SharedMemory(policy="multitask", keys=3, shared_memory=1500, share=2.0)
     events = measure.events_of(stream_of(table, "multiclass"), algorithm, "float64", [0, 0])
