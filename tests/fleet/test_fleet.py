@@ -243,7 +243,7 @@ def test_labellings_of_one_stream(tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "sparse"])
 def test_bytes_are_those_of_the_process(dtype):
     """The growth of the process is within 10% of the account; results/fleet has that of up to a million keys."""
-    n_keys, rounds = 1500, 18
+    n_keys, rounds = 1500, 9
     X = np.random.default_rng(0).normal(size=(n_keys, 500)).astype(np.float32)
     y, keys = np.ones(n_keys, dtype=np.int64), np.arange(n_keys)
     if dtype == "sparse":

@@ -117,12 +117,12 @@ def test_shared_rows(policy, greedy, sizes):
 @pytest.mark.parametrize("shares", [False, True], ids=["own rows", "shared rows"])
 def test_sparse_rows(policy, greedy, shares):
     """Rows of 0 to 21 values take 1 to 3 blocks of 7; when a long one comes, several may have to go."""
-    rng, (learners, X, Y) = np.random.default_rng(4), stream(250, seed=4)
-    given = rng.random((250, 21)) < rng.random((250, 1)) ** 3 * 1.2
+    rng, (learners, X, Y) = np.random.default_rng(4), stream(120, seed=4)
+    given = rng.random((120, 21)) < rng.random((120, 1)) ** 3 * 1.2
     # Functions of opposite equal rows would be 0 except for rounding.
     given[:, 0] |= ~given.any(axis=1)
     given[5], given[6] = False, True
-    X = (np.column_stack([X, rng.normal(size=(250, 18))]) * given).astype(np.float32).astype(float)
+    X = (np.column_stack([X, rng.normal(size=(120, 18))]) * given).astype(np.float32).astype(float)
     entry, block = bytes_of(registry()[policy](), 1, "sparse", shares)
     assert block == 64 + 4 + 8 * (policy == "harmless")
     limit, floor = (3000, 3) if policy == "equal_split" else (3000 if shares else 4000, 1)
