@@ -63,7 +63,7 @@ class Engine(Side):
         def play() -> list[int]:
             self.group = Group(kernel, [make() for _ in Y], range(len(Y)))
             for start in range(0, X.shape[0], BLOCK_SIZE):
-                self.group.feed(X[start : start + BLOCK_SIZE], Y[:, start : start + BLOCK_SIZE])
+                self.group.feed(X[start : start + BLOCK_SIZE], Y[:, start : start + BLOCK_SIZE], scores=False)
             return [member.count.mistakes for member in self.group.members]
 
         super().__init__(name, play)

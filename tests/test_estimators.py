@@ -628,10 +628,10 @@ def test_a_second_thread_is_refused(monkeypatch):
     inside, go_on = threading.Event(), threading.Event()
     feed = model._group.feed
 
-    def slowly(*given):
+    def slowly(*given, **options):
         inside.set()
         go_on.wait(10)
-        return feed(*given)
+        return feed(*given, **options)
 
     monkeypatch.setattr(model._group, "feed", slowly)
     first = threading.Thread(target=model.partial_fit, args=([[2.0], [3.0]], [0, 1]))

@@ -21,12 +21,13 @@ from budgetrun.base.errors import is_arithmetic, out_of_range
 from budgetrun.base.problem import problem_of
 from budgetrun.engine.hypotheses.base import bytes_kept, bytes_needed
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
-from budgetrun.engine.play import NOT_FINITE, Options
+from budgetrun.engine.hypotheses.screened import Screened
+from budgetrun.engine.play import NOT_FINITE, Options, ready
 from budgetrun.engine.pool import Pool
 from budgetrun.engine.single import Single, begin_single
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.kinds import row_bytes
+from budgetrun.kernels.kinds import DENSE_FEATURES, Floats, row_bytes
 
 Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
@@ -34,6 +35,8 @@ Guard = Callable[["Member"], AbstractContextManager[None]]
 _MOST_TILES = 4
 # `feed` plays this many rounds before single ones are tried in compiled code, and after each attempt that fails.
 _PATIENCE = 64
+# Scores are rough while a learner acts on less than this part of the rounds: to settle one takes as long as some.
+_FEW = 0.25
 # Raised whenever a change to the group or the pool changes outcomes; part of every learner's run ids.
 REVISION = 1
 
@@ -127,6 +130,10 @@ class Group:
     score whose terms cancel except for rounding is 0 (docs/engine.md).
     """
 
+    # The expansion in whose place the learner has one with rough scores, and the round from which that is tried.
+    _exact: Expansion | None = None
+    _rough_from = 0
+
     def __init__(
         self,
         kernel: Kernel,
@@ -173,7 +180,7 @@ class Group:
             self._single.write_back()
         return self.pool.seen
 
-    def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
+    def feed(self, X: Rows, Y: np.ndarray, *, scores: bool = True) -> np.ndarray:
         """Run all learners over a block of rounds.
 
         Parameters
@@ -182,6 +189,8 @@ class Group:
             The examples of the block.
         Y : ndarray, shape (n_tasks, b), in {-1, +1} or {0, ..., n_classes - 1}, or of numbers for regression
             The labels, one row per task.
+        scores : bool
+            False if nobody reads scores but for those that are 0: then some may be rough, which saves time.
 
         Returns
         -------
@@ -193,7 +202,8 @@ class Group:
         OutOfRangeError
             The kernel values of the examples are out of range; or, without ``isolate``, a learner's numbers are.
         """
-        self._close()
+        if scores or self._single is not None:
+            self._close()
         Y = np.asarray(Y, dtype=problem_of(self._members[0].learner.task).dtype)
         out = np.full((len(self.members), *self._shape, X.shape[0]), np.nan, dtype=self.pool.dtype)
         start = 0
@@ -205,6 +215,8 @@ class Group:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 # Slices of sparse rows are slow.
                 part = X if b == X.shape[0] else X[start : start + b]
+                if not scores:
+                    self._screen(part, Y[self._members[0].task, start : start + b])
                 self._feed(part, Y[:, start : start + b], out[..., start : start + b])
             start += b
             seconds = time.thread_time() - began
@@ -289,6 +301,8 @@ class Group:
 
     def _open(self, x: np.ndarray) -> Single | None:
         """Return the state of single rounds in compiled code; None if that is not possible, or not for this example."""
+        if self._exact is not None:
+            self._close()
         if self._single is None and self._patience:
             self._patience -= 1
         elif self._single is None and len(self._members) == len(self._players) == 1:
@@ -301,10 +315,36 @@ class Group:
         return self._single if fits else None
 
     def _close(self) -> None:
-        """End single rounds in compiled code."""
+        """End single rounds in compiled code, and rough scores."""
         if self._single is not None:
             self._single.write_back()
             self._single = None
+        if self._exact is not None:
+            self._members[0].hypothesis.write_back(self._exact)
+            self._put(self._exact)
+            self._exact = None
+
+    def _screen(self, X: Rows, y: np.ndarray) -> None:
+        """Let the scores of a lone expansion on floats be rough while its learner acts on few rounds."""
+        pool, learner, f = self.pool, self._members[0].learner, self._members[0].hypothesis
+        lone = len(self._members) == len(self._players) == 1 and isinstance(pool.kind, Floats)
+        worth = lone and f.updates < _FEW * self.rounds and X.shape[1] <= DENSE_FEATURES
+        if self._exact is not None:
+            if not worth:
+                self._close()
+        elif self.rounds >= self._rough_from and X.shape[0] >= TILE:
+            # After an attempt that fails, as many rounds as so far.
+            self._rough_from = 2 * self.rounds
+            bounded = pool.kernel.rough(1, 1.0)[1] < math.inf
+            if worth and bounded and type(f) is Expansion and compiling.takes(learner):
+                screened = Screened(f, pool)
+                if ready(screened, learner, y):
+                    self._exact, self._rough_from = f, 0
+                    self._put(screened)
+
+    def _put(self, f: Expansion) -> None:
+        """Let a lone learner continue with another form of its expansion."""
+        self._players[0].f = self._members[0].hypothesis = f
 
     # -- a block --------------------------------------------------------------------------------------------------
 
@@ -473,5 +513,5 @@ def run(
     y = np.asarray(y)
     group = Group(kernel, [learner], n_classes=n_classes, tie=tie)
     for start in range(0, X.shape[0], block_size):
-        group.feed(X[start : start + block_size], y[None, start : start + block_size])
+        group.feed(X[start : start + block_size], y[None, start : start + block_size], scores=False)
     return group.members[0].count

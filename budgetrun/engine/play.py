@@ -31,6 +31,12 @@ def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
     return int(compiling.call(rounds, f, learner, y, t, options, *costs))
 
 
+def ready(f: Any, learner: Any, y: np.ndarray) -> bool:
+    """Return whether the rounds of a learner with such labels are compiled already; if not, request that."""
+    kinds = map(compiling.kind_of, (f, learner, y, 0, Options()))
+    return compiling.ready(_LOOPS[y.dtype.kind], *kinds) is not None
+
+
 def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
     """Play the rounds of a binary learner."""
     positive, full, single = options
@@ -40,21 +46,22 @@ def play(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
         margins, doubt, scores, lengths = learner.margins(f, t), f.doubt, f.scores, f.lengths
         first, end = t, f.tile_end
         while t < end:
-            score, label = float(scores[t]), int(y[t])
-            if doubt < 0 or abs(score) <= doubt * lengths[t]:
-                score = f.score_at(t)
-            margin = label * score
-            mistake = margin < 0 or (margin == 0 and (label < 0 or not positive))
-            if mistake or margin < of_round(margins, t - first):
-                if f.size == full:
-                    return t
-                f.at(t, mistake)
-                learner.update(f, label, score)
-                f.largest_size = max(f.largest_size, f.size)
-                t += 1
-                if single or learner.uncompiled(f):
-                    return t
-                break
+            label, least = int(y[t]), of_round(margins, t - first)
+            # A score is settled if the learner may act.
+            if doubt < 0 or not label * scores[t] > max(least, 0.0) + doubt * lengths[t]:
+                score = float(f.score_at(t))
+                margin = label * score
+                mistake = margin < 0 or (margin == 0 and (label < 0 or not positive))
+                if mistake or margin < least:
+                    if f.size == full:
+                        return t
+                    f.at(t, mistake)
+                    learner.update(f, label, score)
+                    f.largest_size = max(f.largest_size, f.size)
+                    t += 1
+                    if single or learner.uncompiled(f):
+                        return t
+                    break
             t += 1
     return t
 

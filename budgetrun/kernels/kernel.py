@@ -1,6 +1,7 @@
 """The kernels of single tasks, as functions of ||a - b||^2 or of <a, b>."""
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -68,6 +69,13 @@ class Kernel(Compilable, ABC):
         s = np.zeros_like(norms) if self.of_distance else norms
         return self.formula(s, *self.numbers)
 
+    def rough(self, n_features: int, largest: float) -> tuple[float, float]:
+        """Return a factor c for which k(a, b) is exp(-||c a - c b||^2), and a bound on the error of that in float32.
+
+        Examples have ||x||^2 <= ``largest``. Of other kernels, the bound is infinite.
+        """
+        return 0.0, math.inf
+
     def kind_of(self, X: Rows) -> tuple[Kind, Encoded]:
         """Choose the most compact storage that holds these examples; return it, empty, and the encoded examples."""
         return kind_of(X)
@@ -120,6 +128,13 @@ class Gaussian(Kernel):
     @staticmethod
     def formula(s: Any, rate: float) -> Any:
         return exp(-(rate * s))
+
+    def rough(self, n_features: int, largest: float) -> tuple[float, float]:
+        # Of u = ||c a - c b||, features that are rounded change exp(-u^2) by at most sqrt(2 / e) times the change of u;
+        # a relative error of u^2 by at most 1 / e times that. The rest is the exponential's own.
+        factor = math.sqrt(self._rate)
+        rounded = math.sqrt(2 / math.e) * 2 * factor * math.sqrt(largest)
+        return factor, 2.0**-24 * (rounded + (n_features + 4) / math.e + 8)
 
 
 class Polynomial(Kernel):

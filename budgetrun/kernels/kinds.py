@@ -294,8 +294,7 @@ class Floats(Kind):
     def encode(self, X: Rows) -> Encoded | None:
         if _is_wide(X):
             return None
-        # By feature, as they are stored and read.
-        rows = np.asfortranarray(dense(X), dtype=np.float64)
+        rows = np.ascontiguousarray(dense(X), dtype=np.float64)
         return Encoded(rows, squares(rows), np.ones(len(rows)))
 
     def put(self, slots: np.ndarray, examples: Encoded) -> None:
@@ -307,12 +306,11 @@ class Floats(Kind):
         self.stored = enlarged(self.stored, self.n_features, capacity)
 
     def fill(self, kernel: Formula, examples: Encoded, out: np.ndarray, needed: Needed | None = None) -> None:
-        used = out.shape[1]
+        used, columns = out.shape[1], np.ascontiguousarray(examples.rows.T)
         if kernel.products == "blas":
-            products = self.stored[:, :used].T @ examples.rows.T
+            products = self.stored[:, :used].T @ columns
             _fill_from(products, kernel, self.scaled, examples, out, "leave out products: blas")
             return
-        columns = np.ascontiguousarray(examples.rows.T)
 
         def values(some: slice) -> np.ndarray:
             left = self.stored[:, some]
@@ -388,9 +386,12 @@ def squares(X: Rows) -> np.ndarray:
         return whole_squares(X.integers) * (X.factors * X.factors)
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
+            total = np.zeros(len(X))
+            if compute := compiling.loop("squares", X, total):
+                compute()
+                return total
             if 0 < len(X) < X.shape[1]:
                 return np.cumsum(np.square(X, dtype=np.float64), axis=1)[:, -1].copy()
-            total = np.zeros(len(X))
             # By rows that fit into the cache.
             for start in range(0, len(X), 256):
                 terms = np.square(X[start : start + 256].T, dtype=np.float64, order="C")

@@ -31,6 +31,20 @@ def sum_of_rows(terms: np.ndarray) -> np.ndarray:
     return np.add.accumulate(terms, axis=0)[-1]
 
 
+@compiled_as("add_roughly")
+def add_roughly(weights: np.ndarray, slots: np.ndarray, rows: np.ndarray, part: np.ndarray, out: np.ndarray) -> None:
+    """out += the sums over i of ``weights[i] exp(-||rows[slots[i]] - x||^2)``, roughly, for the columns x of ``part``.
+
+    ``rows`` and ``part``, shapes (n, d) and (d, 64), are float32.
+    """
+    if compiled := compiling.loop("add_roughly", weights, slots, rows, part, out):
+        compiled()
+        return
+    with np.errstate(all="ignore"):
+        for weight, row in zip(weights, rows[slots], strict=True):
+            out += weight * np.exp(-np.square(row[:, None] - part).sum(axis=0))
+
+
 @compiled_as("where")
 def where(condition: np.ndarray, a: Any, b: Any) -> np.ndarray:
     """Return floats of ``a`` where a condition holds and of ``b`` elsewhere; both are numbers or arrays."""
@@ -137,6 +151,12 @@ def along(points: np.ndarray, i: int, columns: np.ndarray, start: int, end: int,
     left, right = points[:, i : i + 1], columns[:, start:end]
     terms = np.square(left - right) if of_distance else left * right
     return sum_of_rows(terms) if len(terms) else np.zeros(end - start)
+
+
+@compiled_as("evaluate")
+def evaluate(kernel: Any, sums: np.ndarray, out: np.ndarray) -> None:
+    """Write the kernel's values for some ||a - b||^2 or <a, b> to the beginning of a longer array."""
+    out[: len(sums)] = kernel.formula(sums, *kernel.numbers)
 
 
 def evaluated_sums(kernel: Any, weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, column: int) -> Any:

@@ -8,6 +8,7 @@ Usage: python scripts/measure/compare_speed.py OLD_CHECKOUT [--turns 3] [CASE ..
 """
 
 import argparse
+import inspect
 import json
 import os
 import subprocess
@@ -68,6 +69,10 @@ CASES: dict[str, Case] = {
     "self-tuned B=1000, a9a": (None, {"name": "a9a"}, 0.04, SELF_TUNED(budget=1000), SMALL),
     "self-tuned B=200, ijcnn1": (2, {"name": "ijcnn1"}, 8.0, SELF_TUNED(budget=200), SMALL),
     "self-tuned B=200, cod_rna": (2, {"name": "cod_rna", "scale": "minmax"}, 8.0, SELF_TUNED(budget=200), SMALL),
+    "self-tuned B=200, usps as floats": (2.5, USPS, 0.78, SELF_TUNED(budget=200), SMALL),
+    "Perceptron, ijcnn1": (1.5, {"name": "ijcnn1"}, 8.0, one("perceptron"), (256,)),
+    "Perceptron, cod_rna": (1.5, {"name": "cod_rna", "scale": "minmax"}, 8.0, one("perceptron"), (256,)),
+    "Perceptron, usps as floats": (1, USPS, 0.78, one("perceptron"), (256,)),
     "RBP B=200, a9a": (None, {"name": "a9a"}, 0.04, one("rbp", budget=200), SMALL),
     "greedy B=200, a9a": (None, {"name": "a9a"}, 0.04, one("forgetron", "greedy", budget=200), SMALL),
     "126 Perceptrons, usps": (5, USPS, 0.78, per_task, (256,)),
@@ -91,6 +96,7 @@ CASES: dict[str, Case] = {
 # In these, the stream is also given as a sparse one.
 SPARSE_TOO = ("Perceptron, a9a", "self-tuned B=200, a9a")
 AS_CSR = " (CSR)"
+AS_FLOATS = "as floats"
 
 
 def run_group(learners: list[tuple[Any, int]], X: Any, Y: Any, gamma: float, block: int) -> list[int]:
@@ -99,8 +105,10 @@ def run_group(learners: list[tuple[Any, int]], X: Any, Y: Any, gamma: float, blo
     from budgetrun.kernels import Gaussian
 
     group = Group(Gaussian(gamma=gamma), [learner for learner, _ in learners], [task for _, task in learners])
+    # As `fit`, which reads no scores.
+    options = {"scores": False} if "scores" in inspect.signature(Group.feed).parameters else {}
     for start in range(0, X.shape[0], block):
-        group.feed(X[start : start + block], Y[:, start : start + block])
+        group.feed(X[start : start + block], Y[:, start : start + block], **options)
     return [member.count.mistakes for member in group.members]
 
 
@@ -121,7 +129,7 @@ def serve() -> None:
         _, spec, gamma, learners, _ = CASES[name.removesuffix(AS_CSR)]
         if opened is None or opened[0] != name:
             opened = None
-            opened = name, *_opened(spec, sparse=name.endswith(AS_CSR))
+            opened = name, *_opened(spec, sparse=name.endswith(AS_CSR), as_floats=name.endswith(AS_FLOATS))
         _, X, Y = opened
         made = learners(X, Y)
         began, wall = time.process_time(), time.perf_counter()
@@ -130,7 +138,7 @@ def serve() -> None:
         print(json.dumps([*times, len(made), mistakes]), flush=True)
 
 
-def _opened(spec: dict[str, Any], sparse: bool) -> tuple[Any, Any]:
+def _opened(spec: dict[str, Any], sparse: bool, as_floats: bool) -> tuple[Any, Any]:
     from budgetrun.config.schema import DatasetSpec
     from budgetrun.data import open_stream
 
@@ -139,6 +147,8 @@ def _opened(spec: dict[str, Any], sparse: bool) -> tuple[Any, Any]:
     if spec["name"] == "usps" and "scale" in spec and spec["scale"] == "none":
         # The values of USPS are multiples of 1/2000.
         X = np.rint(2000 * np.asarray(X.floats() if hasattr(X, "floats") else X))
+    elif as_floats:
+        X = X.floats() if hasattr(X, "floats") else X
     elif not sparse and hasattr(X, "toarray"):
         X = X.toarray()
     return X, np.stack(list(stream.tasks.values()))

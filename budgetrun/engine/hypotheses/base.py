@@ -163,7 +163,7 @@ class Hypothesis(Compilable, ABC):
 
     @property
     def doubt(self) -> float:
-        """Scores up to this, in units of `lengths`, are settled by ``score_at(t)``; all scores if it is negative."""
+        """What scores may be wrong by, in units of `lengths`; -1 if they are known from ``score_at(t)`` alone."""
         return -1.0
 
     def score_at(self, t: int) -> float:

@@ -25,6 +25,9 @@ OPTIONS = {"error_model": "numpy"}
 # Of what only compiled code calls.
 INNER = OPTIONS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _HIGH, _LOW = LOG_2
+
+# The least argument of rough exponentials, and what rounds float32 to integers.
+_LEAST_ROUGH, _ROUND_ROUGH = -87.0, 12582912.0
 # The bits of ROUND - 1022.
 _LEAST_POWER = int(np.float64(ROUND - 1022).view(np.int64))
 
@@ -375,10 +378,14 @@ def _term_of(of_distance, a, b):
 def along(points, i, columns, start, end, of_distance):
     total = np.zeros(end - start)
     for j in range(len(points)):
-        a, row = points[j, i], columns[j]
-        for r in range(end - start):
-            total[r] += _term(of_distance, a, row[start + r])
+        a, row = points[j, i], columns[j, start:end]
+        for r in range(len(row)):
+            total[r] += _term(of_distance, a, row[r])
     return total
+
+
+def evaluate(kernel: Any, sums: Any, out: Any) -> None:
+    _put_values(kernel.formula, kernel.numbers, sums, out)
 
 
 def evaluated_sums(kernel: Any, weights: Any, slots: Any, tile: Any, column: int) -> Any:
@@ -397,6 +404,22 @@ def _fill_sums(of_distance, by_products, rows, at, places, x, out):
 @overload(_fill_sums, jit_options=OPTIONS)
 def _fill_sums_of(of_distance, by_products, rows, at, places, x, out):
     return _sums_of_sparse if rows.dtype == types.int32 else _sums_of_dense
+
+
+def squares(X: Any, out: Any) -> None:
+    """Compute the squares of rows, shape (n, d), summed in the order of the features."""
+    n = len(X)
+    for i in range(0, n, 4):
+        p, q, r, s = X[i], X[min(i + 1, n - 1)], X[min(i + 2, n - 1)], X[min(i + 3, n - 1)]
+        a = b = c = e = 0.0
+        for j in range(len(p)):
+            a += p[j] * p[j]
+            b += q[j] * q[j]
+            c += r[j] * r[j]
+            e += s[j] * s[j]
+        for step, total in enumerate((a, b, c, e)):
+            if i + step < n:
+                out[i + step] = total
 
 
 def _sums_of_dense(of_distance, by_products, rows, at, places, x, out):
@@ -709,7 +732,8 @@ def fill_floats(stored: Any, columns: Any, kernel: Any, slots: Any, counts: Any,
 
 # -- sums in registers ------------------------------------------------------------------------------------------------
 
-_DOUBLE = ir.DoubleType()
+_DOUBLE, _FLOAT = ir.DoubleType(), ir.FloatType()
+_CONTRACT = ("contract",)
 # Vectors of this many numbers, times 4 slots, fit in the registers; the results do not depend on it.
 _LANES = 16 if get_host_cpu_features().get("avx512f") else 8
 # So many values of a formula are computed at once: its operations wait for each other. More would not fit, either.
@@ -720,32 +744,34 @@ def _sums(builder: Any, n: Any, lefts: Any, row: Any, lanes: int, distances: boo
     """Sum, over j < n in this order, the products of numbers with a row, or the squares of their differences.
 
     The sums begin with the vector ``first``, or 0. ``lefts(j)`` are the numbers, and ``row(j)`` is the vector of
-    ``lanes`` numbers.
+    ``lanes`` numbers. Multiplications and additions of float32 are contracted.
     """
-    wide = ir.VectorType(_DOUBLE, lanes)
-    nothing, zeros = ir.Constant(wide, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-    sums: list[Any] = []
-    for _ in lefts(ir.Constant(n.type, 0)):
-        sums.append(cgutils.alloca_once_value(builder, first or ir.Constant(wide, [0.0] * lanes)))
+    begins = lefts(ir.Constant(n.type, 0))
+    kind = begins[0].type.pointee
+    wide, flags = ir.VectorType(kind, lanes), () if kind == _DOUBLE else _CONTRACT
+    sums = [cgutils.alloca_once_value(builder, first or ir.Constant(wide, [0.0] * lanes)) for _ in begins]
     with cgutils.for_range(builder, n) as loop:
         right = row(loop.index)
         for total, left in zip(sums, lefts(loop.index), strict=True):
-            number = builder.insert_element(nothing, builder.load(left), ir.Constant(ir.IntType(32), 0))
-            term = builder.shuffle_vector(number, nothing, zeros)
+            term = _repeated(builder, builder.load(left), lanes)
             if distances:
                 term = builder.fsub(term, right)
-            term = builder.fmul(term, term if distances else right)
-            builder.store(builder.fadd(builder.load(total), term), total)
+            term = builder.fmul(term, term if distances else right, flags=flags)
+            builder.store(builder.fadd(builder.load(total), term, flags=flags), total)
     return [builder.load(total) for total in sums]
+
+
+def _load(builder: Any, pointer: Any, lanes: int) -> Any:
+    """Load a vector of float64 or float32 from an array of the same."""
+    loaded = builder.load(builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, lanes).as_pointer()))
+    loaded.align = 4
+    return loaded
 
 
 def _vector(builder: Any, pointer: Any, lanes: int) -> Any:
     """Load a vector of float64 from an array of float64 or float32."""
-    kind = ir.VectorType(pointer.type.pointee, lanes)
-    loaded = builder.load(builder.bitcast(pointer, kind.as_pointer()))
-    loaded.align = 4
-    wide = ir.VectorType(_DOUBLE, lanes)
-    return loaded if kind == wide else builder.fpext(loaded, wide)
+    loaded, wide = _load(builder, pointer, lanes), ir.VectorType(_DOUBLE, lanes)
+    return loaded if loaded.type == wide else builder.fpext(loaded, wide)
 
 
 def _store(builder: Any, vector: Any, pointer: Any) -> None:
@@ -773,6 +799,79 @@ def _add_rows(typing: Any, weights: Any, slots: Any, tile: Any, out: Any) -> Any
         return context.get_dummy_value()
 
     return types.void(weights, slots, tile, out), generate
+
+
+def _rough_exp(builder: Any, x: Any) -> Any:
+    """Return e to the power of a vector of float32 <= 0, within 4 units in the last place, or 1e-37."""
+    lanes, integer = x.type.count, ir.IntType(32)
+
+    def number(value: float, of: Any = _FLOAT) -> Any:
+        return ir.Constant(ir.VectorType(of, lanes), [float(np.float32(value)) if of is _FLOAT else value] * lanes)
+
+    def plus(a: Any, b: Any, c: Any) -> Any:
+        return builder.fadd(builder.fmul(a, b, flags=_CONTRACT), c, flags=_CONTRACT)
+
+    x = builder.select(builder.fcmp_unordered(">", x, number(_LEAST_ROUGH)), x, number(_LEAST_ROUGH))
+    shifted = plus(x, number(LOG2_E), number(_ROUND_ROUGH))
+    r = plus(builder.fsub(shifted, number(_ROUND_ROUGH)), number(-_HIGH), x)
+    p = number(TAYLOR[6])
+    for coefficient in TAYLOR[5::-1]:
+        p = plus(p, r, number(coefficient))
+    biased = builder.add(builder.bitcast(shifted, ir.VectorType(integer, lanes)), number(127, integer))
+    return builder.fmul(p, builder.bitcast(builder.shl(biased, number(23, integer)), p.type))
+
+
+def _rough_terms(n_slots: int) -> Any:
+    """Make a function that adds so many terms of `add_roughly`, from slot ``at`` on."""
+
+    def add(typing: Any, weights: Any, slots: Any, at: Any, rows: Any, part: Any, out: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            given = [(kind, arg) for kind, arg in zip(signature.args, args, strict=True) if kind != types.intp]
+            left, places, rough, right, target = (
+                context.make_array(kind)(context, builder, arg) for kind, arg in given
+            )
+            n = builder.extract_value(rough.shape, 1)
+
+            def number(value: int) -> Any:
+                return ir.Constant(n.type, value)
+
+            each = [builder.add(args[2], number(i)) for i in range(n_slots)]
+            factors = [builder.load(builder.gep(left.data, [i])) for i in each]
+            starts = [builder.mul(builder.load(builder.gep(places.data, [i])), n) for i in each]
+
+            def lefts(j: Any) -> Any:
+                return [builder.gep(rough.data, [builder.add(start, j)]) for start in starts]
+
+            lanes = 2 * _LANES
+            for first in range(0, TILE, lanes):
+
+                def row(j: Any, first: int = first) -> Any:
+                    at = builder.add(builder.mul(j, number(TILE)), number(first))
+                    return _load(builder, builder.gep(right.data, [at]), lanes)
+
+                place = builder.gep(target.data, [number(first)])
+                total = _vector(builder, place, lanes)
+                for factor, distances in zip(factors, _sums(builder, n, lefts, row, lanes, True), strict=True):
+                    value = builder.fpext(_rough_exp(builder, builder.fneg(distances)), total.type)
+                    term = builder.fmul(value, _repeated(builder, factor, lanes), flags=_CONTRACT)
+                    total = builder.fadd(total, term, flags=_CONTRACT)
+                _store(builder, total, place)
+            return context.get_dummy_value()
+
+        return types.void(weights, slots, types.intp, rows, part, out), generate
+
+    return intrinsic(add)
+
+
+_add_four_roughly, _add_one_roughly = _rough_terms(4), _rough_terms(1)
+
+
+def add_roughly(weights: Any, slots: Any, rows: Any, part: Any, out: Any) -> None:
+    four = len(slots) - len(slots) % 4
+    for at in range(0, four, 4):
+        _add_four_roughly(weights, slots, at, rows, part, out)
+    for at in range(four, len(slots)):
+        _add_one_roughly(weights, slots, at, rows, part, out)
 
 
 def _sums_of_four(distances: bool) -> Any:

@@ -238,10 +238,11 @@ class Selection:
         """Return the sum over all candidates of a count, ``updates`` or ``margin_updates``."""
         return self._before[name] + sum(getattr(member.count, name) for member in self.members)
 
-    def feed(self, X: Rows, Y: np.ndarray) -> np.ndarray:
+    def feed(self, X: Rows, Y: np.ndarray, *, scores: bool = True) -> np.ndarray:
         """Play a block of b >= 1 rounds, and return the predicted classes, from 0, or -1 for a tie that is a mistake.
 
-        ``Y`` are the labels, shape (1, b), in {-1, +1} or {0, ..., n_classes - 1}; of two classes, 0 is -1.
+        ``Y`` are the labels, shape (1, b), in {-1, +1} or {0, ..., n_classes - 1}; of two classes, 0 is -1. Without
+        ``scores``, as `Group.feed` takes it, the same is computed: the rule needs them.
         """
         predicted, labels = np.empty(X.shape[0], dtype=np.intp), np.asarray(Y[0], dtype=np.intp)
         start, began = 0, time.perf_counter()
