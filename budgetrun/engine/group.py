@@ -27,7 +27,7 @@ from budgetrun.engine.pool import Pool
 from budgetrun.engine.single import Single, begin_single
 from budgetrun.kernels import Kernel, Rows, compiling
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.kinds import DENSE_FEATURES, Floats, row_bytes
+from budgetrun.kernels.kinds import Floats, row_bytes
 
 Watcher = Callable[[int, int], None]
 Guard = Callable[["Member"], AbstractContextManager[None]]
@@ -215,9 +215,7 @@ class Group:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 # Slices of sparse rows are slow.
                 part = X if b == X.shape[0] else X[start : start + b]
-                if not scores:
-                    self._screen(part, Y[self._members[0].task, start : start + b])
-                self._feed(part, Y[:, start : start + b], out[..., start : start + b])
+                self._feed(part, Y[:, start : start + b], out[..., start : start + b], scores)
             start += b
             seconds = time.thread_time() - began
             compiling.border(seconds, seconds * (left - b) / b)
@@ -324,17 +322,17 @@ class Group:
             self._put(self._exact)
             self._exact = None
 
-    def _screen(self, X: Rows, y: np.ndarray) -> None:
+    def _screen(self, y: np.ndarray) -> None:
         """Let the scores of a lone expansion on floats be rough while its learner acts on few rounds."""
         pool, learner, f = self.pool, self._members[0].learner, self._members[0].hypothesis
         lone = len(self._members) == len(self._players) == 1 and isinstance(pool.kind, Floats)
-        worth = lone and f.updates < _FEW * self.rounds and X.shape[1] <= DENSE_FEATURES
+        worth = lone and f.updates < _FEW * pool.seen
         if self._exact is not None:
             if not worth:
                 self._close()
-        elif self.rounds >= self._rough_from and X.shape[0] >= TILE:
+        elif pool.seen >= self._rough_from and len(y) >= TILE:
             # After an attempt that fails, as many rounds as so far.
-            self._rough_from = 2 * self.rounds
+            self._rough_from = 2 * pool.seen
             bounded = pool.kernel.rough(1, 1.0)[1] < math.inf
             if worth and bounded and type(f) is Expansion and compiling.takes(learner):
                 screened = Screened(f, pool)
@@ -348,11 +346,14 @@ class Group:
 
     # -- a block --------------------------------------------------------------------------------------------------
 
-    def _feed(self, X: Rows, Y: np.ndarray, out: np.ndarray) -> None:
+    def _feed(self, X: Rows, Y: np.ndarray, out: np.ndarray, scores: bool) -> None:
         began = time.perf_counter()
         first = self.rounds
         try:
-            self.pool.admit(X, any(player.f.needs_values for player in self._players))
+            examples = self.pool.store(X)
+            if not scores:
+                self._screen(Y[self._members[0].task])
+            self.pool.compute(examples, any(player.f.needs_values for player in self._players))
         except FloatingPointError as error:
             raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
         sum_ahead(self.pool, [player.f for player in self._players])

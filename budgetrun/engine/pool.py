@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from budgetrun.kernels import Kernel, Rows
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.kinds import Kind, Needed, filled
+from budgetrun.kernels.kinds import Encoded, Kind, Needed, filled
 
 
 class Pool:
@@ -71,11 +71,15 @@ class Pool:
         matrix: np.ndarray = self.of_block["tiles"]
         return matrix
 
-    def admit(self, X: Rows, values: bool = True) -> None:
-        """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `tiles`, without ``values`` empty.
+    def admit(self, X: Rows) -> None:
+        """Store the examples ``X``, shape (b, d), of the next b rounds, and compute `tiles`.
 
         b is at most 64, or a multiple of it.
         """
+        self.compute(self.store(X))
+
+    def store(self, X: Rows) -> Encoded:
+        """Store the examples, and return them as they are stored."""
         b, self.of_block = X.shape[0], {}
         examples, slots = self._store(X)
         self.rounds[slots] = np.arange(self.seen, self.seen + b)
@@ -84,6 +88,11 @@ class Pool:
         with np.errstate(invalid="ignore"):
             # Some squares are negative if the kernel is not positive definite.
             self.lengths = np.sqrt(self.squares[slots])
+        return examples
+
+    def compute(self, examples: Encoded, values: bool = True) -> None:
+        """Compute `tiles` for the examples of the block; without ``values``, they have no slots."""
+        b, slots = len(self.block_slots), self.block_slots
         shape = (max(1, b // TILE), self.used if values else 0, min(b, TILE))
         size = shape[0] * shape[1] * shape[2]
         if self._buffer.size < size:
@@ -135,7 +144,7 @@ class Pool:
         empty = np.empty((1, 0, 0), dtype=self.dtype)
         return self.__dict__ | {"tiles": empty, "_buffer": empty.ravel(), "of_block": dict[Any, Any]()}
 
-    def _store(self, X: Rows) -> tuple[Any, np.ndarray]:
+    def _store(self, X: Rows) -> tuple[Encoded, np.ndarray]:
         """Store examples in free slots; return them as they are stored, and the slots."""
         examples = None if self.kind is None else self.kind.encode(X)
         if self.kind is None or examples is None:

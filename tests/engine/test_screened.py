@@ -149,7 +149,9 @@ def test_zeros_are_exact(screens):
 def test_a_learner_that_acts_often_has_exact_scores(screens, monkeypatch):
     monkeypatch.setattr(group_module, "_FEW", 0.25)
     X, y = stream(1000, 3, noise=0.5)
-    assert not played(LEARNERS[4], X, y)[1]
+    group, _ = played(LEARNERS[4], X, y)
+    assert type(group.members[0].hypothesis) is Expansion
+    assert state(group) == state(played(LEARNERS[4], X, y, scores=True)[0])
 
 
 @pytest.mark.compiled

@@ -28,16 +28,16 @@ class Screened(Expansion):
 
     def __init__(self, f: Expansion, pool: Pool) -> None:
         vars(self).update((name, value) for name, value in vars(f).items() if name not in (TYPE, SHAPE))
+        assert isinstance(pool.kind, Floats)
+        self._kernel, self._stored, self._used = pool.kernel, pool.kind.stored, pool.used
         # All examples, times the kernel's factor, by slot; and those of the block by tile and feature.
-        self._rough_rows = np.zeros((0, pool.n_features), dtype=np.float32)
+        self._rough_rows = np.zeros((pool.capacity, pool.n_features), dtype=np.float32)
         self._rough_tiles = np.zeros((1, pool.n_features, TILE), dtype=np.float32)
         # The error of a rough score for a sum of absolute weights of 1.
         self._rough_error = 0.0
-        # The kernel values of all slots with the round that was settled last, and the number of slots.
-        self._settled, self._used = np.zeros(0, dtype=pool.dtype), 0
-        self._kernel = pool.kernel
-        self._look()
         self._take_rough(np.arange(pool.used))
+        # The kernel values of all slots with the round that was settled last.
+        self._settled = np.zeros(pool.capacity, dtype=pool.dtype)
 
     def write_back(self, f: Expansion) -> None:
         """Give the expansion that this one continues the present numbers."""
