@@ -325,8 +325,9 @@ class Group:
     def _screen(self, y: np.ndarray) -> None:
         """Let the scores of a lone expansion on floats be rough while its learner acts on few rounds."""
         pool, learner, f = self.pool, self._members[0].learner, self._members[0].hypothesis
-        lone = len(self._members) == len(self._players) == 1 and isinstance(pool.kind, Floats)
-        worth = lone and f.updates < _FEW * pool.seen
+        lone = len(self._members) == len(self._players) == 1
+        possible = lone and isinstance(pool.kind, Floats) and problem_of(learner.task).of_classes
+        worth = possible and f.updates < _FEW * pool.seen
         if self._exact is not None:
             if not worth:
                 self._close()

@@ -130,6 +130,8 @@ class Gaussian(Kernel):
         return exp(-(rate * s))
 
     def rough(self, n_features: int, largest: float) -> tuple[float, float]:
+        if self.products is not None:
+            return super().rough(n_features, largest)
         # Of u = ||c a - c b||, features that are rounded change exp(-u^2) by at most sqrt(2 / e) times the change of u;
         # a relative error of u^2 by at most 1 / e times that. The rest is the exponential's own.
         factor = math.sqrt(self._rate)

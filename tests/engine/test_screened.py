@@ -9,8 +9,9 @@ from budgetrun.engine import Group
 from budgetrun.engine import group as group_module
 from budgetrun.engine.hypotheses.expansion import Expansion
 from budgetrun.engine.hypotheses.screened import Screened
-from budgetrun.kernels import Gaussian, compiling
+from budgetrun.kernels import Gaussian, Linear, Polynomial, compiling
 from budgetrun.kernels.kinds import Floats
+from budgetrun.kernels.multitask import Multitask
 from budgetrun.kernels.sums import add_roughly
 from budgetrun.learners import find
 
@@ -171,8 +172,23 @@ def test_the_bound_holds(d, rate):
     assert np.abs(out - exact).max() > 1e-5 * error * np.abs(weights).sum()
 
 
-def test_other_kernels_and_other_kinds_of_rows_have_exact_scores(screens):
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Polynomial(degree=2), Gaussian(gamma=0.2, products="blas"), Multitask(gamma=0.2, n_tasks=2)],
+    ids=["linear", "polynomial", "blas", "multitask"],
+)
+def test_other_kernels_have_exact_scores(kernel, screens):
+    X, y = stream(600, 3)
+    X[:, 2] = np.arange(600) % 2
+    group = Group(kernel, [find("perceptron")()])
+    group.feed(X, y[None], scores=False)
+    assert type(group.members[0].hypothesis) is Expansion
+
+
+def test_other_rows_and_numbers_have_exact_scores(screens):
     X, y = stream(1000, 3)
     assert not played(LEARNERS[0], np.rint(X), y)[1]
-    group, _ = played(LEARNERS[0], X, y)
+    group = Group(Gaussian(gamma=0.2), [find("klms", None, "regression")(step=0.1)])
+    group.feed(X[:256], y[None, :256], scores=False)
     assert type(group.pool.kind) is Floats
+    assert not isinstance(group.members[0].hypothesis, Screened)
