@@ -9,7 +9,14 @@ from pathlib import Path
 
 from budgetrun.kernels.compiling import ENVIRONMENT
 
-LEARNERS = ("Forgetron(budget=200)", "BPA(budget=200)", "BOGD(budget=200)", "Perceptron()", "PassiveAggressive()")
+LEARNERS = (
+    "Forgetron(budget=200)",
+    "BPA(budget=200)",
+    "BOGD(budget=200)",
+    "BSGD(variant='merging', budget=200)",
+    "Perceptron()",
+    "PassiveAggressive()",
+)
 ROUNDS = 30000
 # Prints the processor seconds of this process for `fit`, and then for `fit` again.
 _PROGRAM = """
