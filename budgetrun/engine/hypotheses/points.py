@@ -14,7 +14,7 @@ from budgetrun.kernels import Rows
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.compiling.objects import apart
 from budgetrun.kernels.kinds import Encoded, Floats, dense, enlarged
-from budgetrun.kernels.sums import add_up, along, copy, drop_place, inner, taken
+from budgetrun.kernels.sums import add_up, along, copy, drop_place, evaluate, inner, taken
 
 # The most numbers that points and a block may take: 1 GB.
 _MOST_NUMBERS = 2**27
@@ -226,8 +226,7 @@ class Points(Hypothesis):
         """Compute the kernel values of a new point with the current round and the rest of the tile."""
         t = self._round
         s = along(self._points, place, self._columns, t, self.tile_end, self._kernel.of_distance)
-        formula, numbers = self._kernel.formula, self._kernel.numbers
-        copy(formula(s, *numbers), self._values[0, place, t - self.tile_start :])
+        evaluate(self._kernel, s, self._values[0, place, t - self.tile_start :])
 
 
 class MulticlassPoints(Points):
