@@ -47,7 +47,7 @@ def bpa(X, y, k, budget, nearest, C=1.0, keep=False, tie="mistake"):
                 for i, beta in zip(V, w[r] * onto_r + y_t * tau * onto_t, strict=True):
                     after[i] = after.get(i, 0.0) + beta
                 # Q = ||w_{t+1} - w_t||^2 / 2 + C loss(w_{t+1})
-                change = {i: after.get(i, 0.0) - w.get(i, 0.0) for i in {*after, *w}}
+                change = {i: after.get(i, 0.0) - w.get(i, 0.0) for i in {r, *V}}
                 rounds, moved = list(change), np.array(list(change.values()))
                 distance = moved @ K[rounds][:, rounds] @ moved
                 margin = y_t * sum(a * K[i, t] for i, a in after.items())
@@ -106,7 +106,7 @@ def projecting(X, y, k, budget, C=1.0, keep=False, ridge=0.001, tie="mistake"):
 def several(X, codes, k, n_classes, budget, C=1.0):
     """Multiclass BPA-S: every class's part of the example that leaves is projected on the new one."""
     K = gram(X, k)
-    k_size = Known(lambda a, b: abs(k(a, b)))
+    k_size = Known(lambda a, b: abs(k.k(a, b)))
     trace = ProjectionTrace()
     w = {}
     for t, x_t, y_t in stream(X, codes):
@@ -124,9 +124,9 @@ def several(X, codes, k, n_classes, budget, C=1.0):
             for r in w:
                 changed = {i: a for i, a in after.items() if i != r}
                 changed[t] = after[t] + w[r] * (K[r, t] / K[t, t] if K[t, t] > 0 else 0.0)
-                change = {i: changed.get(i, 0.0) - w.get(i, np.zeros(n_classes)) for i in {*changed, *w}}
-                rounds, moved = list(change), np.array(list(change.values()))
-                distance = sum(moved[:, c] @ K[rounds][:, rounds] @ moved[:, c] for c in range(n_classes))
+                # (the weights of the others are as before)
+                rounds, moved = [r, t], np.array([-w[r], changed[t]])
+                distance = np.sum(moved * (K[rounds][:, rounds] @ moved))
                 # the loss, with the new rival
                 now = [sum(a[c] * K[i, t] for i, a in changed.items()) for c in range(n_classes)]
                 loss_now = max(0.0, 1 - (now[y_t] - max(s for c, s in enumerate(now) if c != y_t)))

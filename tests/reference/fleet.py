@@ -349,7 +349,7 @@ def multitask(rounds, k, n_tasks, b):
     """
 
     def kernel(a, z):
-        return k.k(a[:-1], z[:-1]) * (1.0 if a[-1] == z[-1] else b / (n_tasks + b))
+        return k.k(a[..., :-1], z[:-1]) * np.where(a[..., -1] == z[-1], 1.0, b / (n_tasks + b))
 
     played = [(np.append(x, j), y) for _, x, labels in rounds for j, y in labels.items()]
     return np.array([x for x, _ in played]), np.array([y for _, y in played]), Known(kernel)

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Known:
-    """A kernel k, whose values for short streams of short examples are computed once."""
+    """A kernel k of two examples, or of the rows of an array with one; values for short streams are computed once."""
 
     def __init__(self, k):
         self.k = k
@@ -16,23 +16,25 @@ class Known:
         self.grams = {}
 
     def __call__(self, a, b):
-        return self.k(a, b)
+        return float(self.k(a, b))
 
     def column(self, X, x):
         """k(x_i, x) for all examples of X, by index."""
-        if x.nbytes > 64 or len(X) > 1000:
-            return Lazily(self.k, X, x)
+        if len(X) > 1000:
+            return Lazily(self, X, x)
+        if x.nbytes > 64:
+            return self.k(X, x).tolist()
         key = X.tobytes(), x.tobytes()
         if key not in self.columns:
             if len(self.columns) > 5_000:
                 self.columns.clear()
-            self.columns[key] = [self.k(a, x) for a in X]
+            self.columns[key] = self.k(X, x).tolist()
         return self.columns[key]
 
     def gram(self, X):
         """k(x_i, x_j) for all pairs; not to be changed."""
         if X[0].nbytes > 64 or len(X) > 1000:
-            return np.array([[self.k(a, b) for b in X] for a in X])
+            return np.array([self.k(X, x) for x in X], dtype=float)
         key = X.tobytes()
         if key not in self.grams:
             self.grams[key] = np.array([self.column(X, x) for x in X]).T.copy()
@@ -50,16 +52,20 @@ class Lazily:
         return self.k(self.X[i], self.x)
 
 
+# numpy's has other bits on some processors.
+exp = np.frompyfunc(math.exp, 1, 1)
+
+
 def gaussian(gamma):
-    return Known(lambda a, b: math.exp(-gamma * float(((a - b) ** 2).sum())))
+    return Known(lambda a, b: exp(-gamma * ((a - b) ** 2).sum(-1)))
 
 
 def polynomial(degree, gamma, coef0):
-    return Known(lambda a, b: (gamma * float((a * b).sum()) + coef0) ** degree)
+    return Known(lambda a, b: (gamma * (a * b).sum(-1) + coef0) ** degree)
 
 
 def linear():
-    return Known(lambda a, b: float((a * b).sum()))
+    return Known(lambda a, b: (a * b).sum(-1))
 
 
 @dataclass

@@ -28,9 +28,8 @@ KNOTS = [-10, -5, -3, -2, -1.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2, 3, 5, 
 
 def hats(x):
     """For each feature, the piecewise linear functions that are 1 at one knot and 0 at the others; not that of 0."""
-    ones = [np.array(KNOTS) == knot for knot in KNOTS if knot]
-    heights = [float(np.interp(x_j, KNOTS, one)) for x_j in x for one in ones]
-    return [height if height > 1e-9 else 0.0 for height in heights]
+    heights = np.transpose([np.interp(x, KNOTS, [float(knot == own) for knot in KNOTS]) for own in KNOTS if own])
+    return [height if height > 1e-9 else 0.0 for height in heights.ravel().tolist()]
 
 
 def read(X, inputs, splines):

@@ -47,7 +47,8 @@ def approximated(J, K, t, alpha, least=0.0):
 def moved(f, weight, v, U, K):
     """f + weight v, cut to the norm U."""
     f = {i: f.get(i, 0.0) + weight * v.get(i, 0.0) for i in f | v}
-    return {i: a * min(1.0, U / max(norm(f, K), U / 2)) for i, a in f.items()}
+    shrink = min(1.0, U / max(norm(f, K), U / 2))
+    return {i: a * shrink for i, a in f.items()}
 
 
 CASES = cases(avp_ogs, {"alpha": 0.3}, {"alpha": 0.05, "epsilon": 0.9, "U": 1.5}, {"alpha": 0.6, "c": 0.1})

@@ -26,7 +26,7 @@ def multiclass_passive_aggressive(X, codes, k, n_classes, C=1.0):
     """Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006): PA-I for several classes, max-score."""
     trace = ProjectionTrace()
     alpha = {}
-    k_size = Known(lambda a, b: abs(k(a, b)))
+    k_size = Known(lambda a, b: abs(k.k(a, b)))
     for t, x_t, y_t in stream(X, codes):
         scores = values(alpha, X, x_t, k, n_classes)
         # The weights are not exact: scores that differ only by rounding are equal.
