@@ -49,15 +49,19 @@ def paired(some, others):
     return [(a, b) for i, a in enumerate(some) for j, b in enumerate(others) if EXHAUSTIVE or i % len(others) == j]
 
 
+def plays(case_id, stream):
+    """Return whether a case is tried on a stream: `auto`, whose members are cases of their own, on two only."""
+    return EXHAUSTIVE or "auto" not in case_id or stream in ("random", "tied")
+
+
 def with_blocks(case_ids, streams):
     """Return (case, stream, block size): the first cases of each learner on all streams, with blocks of 1, 7 and 256.
 
     Each stream has one of the block sizes, in turn, or all if tests are exhaustive. The other cases have blocks of 7,
-    on random examples or on ties; `auto`, whose members are cases of their own, has these two streams only.
+    on random examples or on ties.
     """
     few, sizes = firsts(case_ids), (1, 7, 256)
-    each = [(i, s, sizes[(n + k) % 3]) for n, i in enumerate(few) for k, s in enumerate(streams)]
-    each = [(i, s, b) for i, s, b in each if "auto" not in i or s in ("random", "tied")]
+    each = [(i, s, sizes[(n + k) % 3]) for n, i in enumerate(few) for k, s in enumerate(streams) if plays(i, s)]
     every = [(i, s, b) for i in few for s in streams for b in sizes]
     others = [(i, s, 7) for i, s in paired([i for i in case_ids if i not in few], ["random", "tied"])]
     return (every if EXHAUSTIVE else each) + others

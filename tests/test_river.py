@@ -57,7 +57,7 @@ def make(name, **given):
     return classifiers.MADE[name](**(GIVEN[name] | given))
 
 
-def stream(T=130, d=6, seed=0):
+def stream(T=80, d=6, seed=0):
     """Rows of eighths, so that sums over features are exact in any order, and labels."""
     rng = np.random.default_rng(seed)
     y = rng.random(T) < 0.5
@@ -68,7 +68,7 @@ def dicts(X, keys="abcdefghijkl"):
     return [dict(zip(keys, row.tolist(), strict=False)) for row in X]
 
 
-def growing(X, every=20):
+def growing(X, every=12):
     """Examples whose keys appear one after the other; zeros are left out."""
     return [
         {key: value for j, (key, value) in enumerate(x.items()) if value and t >= every * j}
@@ -150,12 +150,12 @@ def test_the_numbers_of_the_estimator(name):
 
 
 def test_balanced_classes_are_those_of_the_estimator(tmp_path):
-    X, y = stream(T=300)
+    X, y = stream(T=120)
     y &= X[:, 1] > 0.5
     models = [classifiers.AutoClassifier(budget=20, class_weight=weight) for weight in (None, "balanced")]
-    plain, balanced = (learned(model, dicts(X[:200]), y[:200]) for model in models)
+    plain, balanced = (learned(model, dicts(X[:60]), y[:60]) for model in models)
     balanced.save(tmp_path / "model")
-    balanced = learned(classifiers.load(tmp_path / "model"), dicts(X[200:]), y[200:])
+    balanced = learned(classifiers.load(tmp_path / "model"), dicts(X[60:]), y[60:])
     estimator = ESTIMATORS["AutoClassifier"](budget=20, class_weight="balanced").partial_fit(
         X[:1], y[:1], classes=[False, True]
     )
@@ -399,7 +399,7 @@ def test_pipelines_delays_and_drift():
 
 @pytest.mark.parametrize("name", ["Forgetron", "Projectron", "FOGD"])
 def test_a_pickle_continues_where_it_stopped(name):
-    X, y = stream(T=80)
+    X, y = stream()
     examples = growing(X)
     whole = learned(make(name), examples, y)
     parts = make(name)
@@ -414,7 +414,7 @@ def test_a_pickle_continues_where_it_stopped(name):
 
 @pytest.mark.parametrize("name", ["Forgetron", "AutoClassifier"])
 def test_a_saved_model_continues_where_it_stopped(name, tmp_path):
-    X, y = stream(T=80)
+    X, y = stream()
     examples = growing(X)
     whole, parts, path = learned(make(name), examples, y), make(name), tmp_path / "model"
     for start in range(0, 80, 25):
@@ -435,7 +435,7 @@ def test_a_saved_model_continues_where_it_stopped(name, tmp_path):
 
 
 def test_words():
-    X, y = stream(T=80)
+    X, y = stream()
     model = learned(make("Forgetron", missing="refuse"), dicts(X), y)
     before = state(model)
     for x, sentence in [
@@ -483,7 +483,7 @@ def test_words():
 
 
 def test_after_an_overflow_it_begins_again():
-    X, y = stream(T=80)
+    X, y = stream()
     model = learned(make("Projectron", kernel="polynomial", degree=3), dicts(X), y)
     with pytest.raises(budgetrun.base.errors.OutOfRangeError):
         learned(model, [{"a": 1e60}, {"a": -1e60}] * 3, [True, False] * 3)
@@ -567,7 +567,7 @@ def test_every_regression_learner_has_a_regressor():
 
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_the_numbers_of_the_estimator_one_by_one_and_in_tables(name):
-    X, _ = stream(T=80)
+    X, _ = stream()
     y = targets(X)
     model, estimator = make(name), REGRESSION[name](**GIVEN[name])
     assert model.predict_one({"a": 1.0}) == 0.0

@@ -86,7 +86,7 @@ def test_no_table_is_forgotten(name):
     budget, shape = 40, (3,) if task == "multiclass" else ()
     needed = bytes_needed(*trial(of(cls, budget), Gaussian(gamma=1.0), *shape), budget)
     group = Group(Gaussian(gamma=1.0), [of(cls, budget)], n_classes=3 if shape else None)
-    for start in range(0, 300, 20):
+    for start in range(0, 240, 20):
         group.feed(X[start : start + 20], LABELS[task][None, start : start + 20])
     member = group.members[0]
     held = arrays([member.learner, member.hypothesis], set())

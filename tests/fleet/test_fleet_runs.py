@@ -20,6 +20,7 @@ from budgetrun.runner.sweep import Options, sweep
 
 # Four classes make three equal splits.
 T, D, CLASSES = 240, 3, 4
+K = gaussian(0.5)
 POLICIES = [name for name in slow.POLICIES if name != "equal_split"]
 
 
@@ -61,7 +62,7 @@ def test_splits_of_one_stream_are_those_of_the_reference(tmp_path, table):
     rounds = slow.labellings(stream.X, np.stack(list(stream.tasks.values()), axis=1))
     for (policy, limit), row in found.items():
         entry, size = sizes_of(policy, True)
-        made = slow.fleet(rounds, gaussian(0.5), limit, policy, entry=entry, row=size)
+        made = slow.fleet(rounds, K, limit, policy, entry=entry, row=size)
         facts = json.loads(row["facts"])
         assert row["task"] == "-"
         assert int(row["n_examples"]) == 3 * T
@@ -83,7 +84,7 @@ def test_keys_are_those_of_the_reference(tmp_path, table):
     rounds = slow.events(events.keys.tolist(), events.X[events.rows], events.labels)
     # Learners are in the order of their numbers, also before their first round.
     for (policy, limit), row in found.items():
-        made = slow.Fleet(gaussian(0.5), limit, slow.POLICIES[policy](), entry=sum(sizes_of(policy, False)))
+        made = slow.Fleet(K, limit, slow.POLICIES[policy](), entry=sum(sizes_of(policy, False)))
         for key in range(6):
             made.learner(key)
         for one in rounds:

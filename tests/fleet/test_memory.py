@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from cases import paired
 from reference.fleet import POLICIES, Fleet, U_of, events, fleet
+from reference.kernel_expansion import gaussian
 
 from budgetrun.fleet import SharedMemory, registry
 from budgetrun.fleet.memory import (
@@ -31,13 +32,9 @@ from budgetrun.kernels import Gaussian, compiling
 
 LEARNERS, LIMIT = 7, 20
 DTYPES = "float32", "float64", "bits", "sparse"
-KERNEL = Gaussian(gamma=0.5)
+KERNEL, K = Gaussian(gamma=0.5), gaussian(0.5)
 EACH = pytest.mark.parametrize("policy", sorted(registry()))
 GREEDY = pytest.mark.parametrize("greedy", [False, True], ids=["oldest first", "greedy"])
-
-
-def kernel(a, b):
-    return float(np.exp(-0.5 * np.sum((a - b) ** 2)))
 
 
 def stream(n_rounds, seed=1):
@@ -80,7 +77,7 @@ def test_rows_of_their_own(policy, greedy, floor):
     learners, X, Y = stream(300)
     y = Y[np.arange(300), learners]
     floor = LIMIT // LEARNERS if policy == "equal_split" else floor
-    expected = fleet(events(learners.tolist(), X, y), kernel, LIMIT, policy, floors=floor, greedy=greedy)
+    expected = fleet(events(learners.tolist(), X, y), K, LIMIT, policy, floors=floor, greedy=greedy)
     memory, scores = made(policy, floor, greedy), np.zeros(300)
     for part in (slice(0, 1), slice(1, 120), slice(120, 300)):
         play_batch(memory, *flat(X[part]), learners[part], np.zeros(300, dtype=np.int64)[part], y[part], scores[part])
@@ -98,7 +95,7 @@ def test_shared_rows(policy, greedy, sizes):
     limit = 100 if all(sizes) else LIMIT
     floor = LIMIT // LEARNERS if policy == "equal_split" else 1
     options = {"floors": floor, "entry": sizes[0], "row": sizes[1], "greedy": greedy}
-    expected = Fleet(kernel, limit, POLICIES[policy](), **options)
+    expected = Fleet(K, limit, POLICIES[policy](), **options)
     for j in range(LEARNERS):
         expected.learner(j)
     for t, (x, labels) in enumerate(zip(X, Y, strict=True)):
@@ -128,7 +125,7 @@ def test_sparse_rows(policy, greedy, shares):
     limit, floor = (3000, 3) if policy == "equal_split" else (3000 if shares else 4000, 1)
     options = {"floors": floor, "greedy": greedy, "entry": entry}
     options["row"] = lambda x: block * max(1, -(-np.count_nonzero(x) // 7))
-    expected = Fleet(kernel, limit, POLICIES[policy](), **options)
+    expected = Fleet(K, limit, POLICIES[policy](), **options)
     for j in range(LEARNERS):
         expected.learner(j)
     given = {"n_features": 21, "dtype": "sparse", "shares": True, "entry_bytes": None, "row_bytes": None}

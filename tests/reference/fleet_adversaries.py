@@ -130,7 +130,7 @@ def _errs_of(asked, first, short, per_learner):
 def competitors(seen, norms):
     """Return (n, T) values of functions of several kinds, scaled to norms, and these norms."""
     X, y = np.array([x for x, *_ in seen]), np.array([y for _, y, _ in seen], dtype=float)
-    gram = np.array([[K(a, b) for b in X] for a in X])
+    gram = K.gram(X)
     random = np.random.default_rng(0)
     values, lengths = [], []
     for alpha in (y, np.linalg.solve(gram + 0.1 * np.eye(len(y)), y), random.normal(size=len(y)), -y):
