@@ -155,7 +155,7 @@ def test_the_key_is_not_the_label():
 
 def test_the_same_command_continues(capsys, monkeypatch):
     """Whatever stops the command, the next one has the results of a run that was never stopped."""
-    pd.concat([pd.read_csv("s.csv")] * 20).to_csv("long.csv", index=False)
+    pd.concat([pd.read_csv("s.csv")] * 15).to_csv("long.csv", index=False)
     monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
     monkeypatch.setattr(kept, "SHARE_OF_SAVING", 1e9)
     request = Request("long.csv", scale="running")
@@ -164,7 +164,7 @@ def test_the_same_command_continues(capsys, monkeypatch):
     again, playing = replace(request, results=Path("again")), by._Played._play
 
     def stopped(self, *args):
-        if self.rounds >= 9000:
+        if self.rounds >= 8192:
             raise ZeroDivisionError
         playing(self, *args)
 
@@ -194,7 +194,7 @@ def test_a_pipe_that_begins_again_is_not_learned_twice(monkeypatch):
 
 @pytest.mark.parametrize("source", ["long.csv", "-"])
 def test_an_interrupt_saves_what_was_played(source, capsys, monkeypatch):
-    long = pd.concat([pd.read_csv("s.csv")] * 20)
+    long = pd.concat([pd.read_csv("s.csv")] * 10)
     long.to_csv("long.csv", index=False)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(long.to_csv(index=False).encode())))
     monkeypatch.setattr(interrupts, "_raised", -10.0)
@@ -202,7 +202,7 @@ def test_an_interrupt_saves_what_was_played(source, capsys, monkeypatch):
 
     def interrupted(self, *args):
         playing(self, *args)
-        if self.rounds > 5000 and not sent:
+        if self.rounds > 2000 and not sent:
             sent.append(True)
             signal.raise_signal(signal.SIGINT)
 
@@ -212,6 +212,6 @@ def test_an_interrupt_saves_what_was_played(source, capsys, monkeypatch):
     folder = Path("results", "stdin-by" if source == "-" else "long-by")
     # The chunk is played to its end.
     played = load_state(folder / by.STATE)[0].rounds
-    assert 5000 < played < len(long)
+    assert 2000 < played < len(long)
     assert (folder / "report.html").exists() == (source == "-")
     assert (f"interrupted after {played:,} rounds; the same command continues" in told.err) == (source != "-")
