@@ -97,8 +97,6 @@ def outcome(work, monkeypatch, number, error):
     ids=str,
 )
 def test_a_sweep_survives_every_fault(tmp_path, monkeypatch, start, error):
-    # Syncing takes most of the time, and what it does cannot be seen here.
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     table_name = "runs.csv"
     if start == "large":
         # The folder becomes large in the middle of the sweep.
@@ -146,7 +144,6 @@ def test_a_sweep_survives_every_fault(tmp_path, monkeypatch, start, error):
 
 
 def test_a_report_survives_every_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(figures, "draw", lambda _: [])
     folder = build(tmp_path / "fake", paper_rows())
     Report(folder).write()
@@ -166,7 +163,6 @@ def test_a_report_survives_every_fault(tmp_path, monkeypatch):
 
 
 def test_moving_results_aside_survives_every_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     number, more = 0, True
     while more:
         folder = tmp_path / str(number) / "r"
