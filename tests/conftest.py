@@ -9,6 +9,7 @@ import pytest
 from cases import EXHAUSTIVE
 
 from budgetrun.base.files import source_digest
+from budgetrun.data import dataset
 from budgetrun.kernels import compiling
 
 # A shell without job control starts what runs in its background deaf to interrupts, and so is all that it starts.
@@ -76,6 +77,14 @@ def switch_compiling(wanted):
 def interpreted():
     """Compiling a learner takes longer than most tests; those of tests/engine show that it changes no bit."""
     switch_compiling("0")
+
+
+@pytest.fixture(scope="module")
+def read_once():
+    """Keep all data in memory: about 400 MB."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataset, "KEPT_BYTES", 1e9)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -8,24 +8,17 @@ import scipy.sparse
 from cases import EXHAUSTIVE
 
 from budgetrun.config.schema import DatasetSpec
-from budgetrun.data import card, dataset, list_cards, open_stream, stream_info, verify
+from budgetrun.data import card, list_cards, open_stream, stream_info, verify
 from budgetrun.data.dataset import load_card
 from budgetrun.kernels.kinds import floats
 
 pytestmark = [
     pytest.mark.realdata,
+    pytest.mark.usefixtures("read_once"),
     pytest.mark.skipif("BUDGETRUN_DATA" not in os.environ, reason="BUDGETRUN_DATA names no folder of real data"),
 ]
 REAL = [card for card in list_cards() if card.files and card.has_checksums(tuple(card.files))]
 UNVERIFIED = [card for card in list_cards() if not card.has_checksums(tuple(card.files))]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def read_once():
-    """Keep all data in memory: about 400 MB."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dataset, "KEPT_BYTES", 1e9)
-        yield
 
 
 # Those that other tests read are verified there.

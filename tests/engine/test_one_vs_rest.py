@@ -7,7 +7,6 @@ from reference import kernel_expansion
 from reference.one_vs_rest import one_vs_rest
 from sklearn.datasets import load_digits
 from sklearn.multiclass import OneVsRestClassifier
-from threadpoolctl import threadpool_limits
 
 from budgetrun import learners
 from budgetrun.base.errors import InputError
@@ -26,13 +25,6 @@ OF_EACH_FORM = [
 BLOCK_SIZES = [*((*key, 50) for key in ONE_EACH), *((*key, size) for key in OF_EACH_FORM for size in (1, 256))]
 KERNEL, K = Gaussian(gamma=0.5), kernel_expansion.gaussian(0.5)
 N_CLASSES = 4
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """The matrices are small."""
-    with threadpool_limits(1):
-        yield
 
 
 def stream(name, T=90):

@@ -10,7 +10,6 @@ import sweeping
 from sweeping import untimed
 
 from budgetrun import config as config_module
-from budgetrun.data import dataset
 from budgetrun.runner.plan import Options
 from budgetrun.runner.sweep import sweep
 
@@ -20,14 +19,6 @@ def no_process_left():
     """No process outlives the test that started it."""
     yield
     sweeping.kill_started()
-
-
-@pytest.fixture(scope="module")
-def read_once():
-    """Keep all data in memory."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dataset, "KEPT_BYTES", 1e9)
-        yield
 
 
 @pytest.fixture(scope="session")
