@@ -21,6 +21,7 @@ from budgetrun.base.errors import is_arithmetic, out_of_range
 from budgetrun.base.problem import problem_of
 from budgetrun.engine.hypotheses.base import bytes_kept, bytes_needed
 from budgetrun.engine.hypotheses.expansion import Expansion, sum_ahead
+from budgetrun.engine.hypotheses.linear import play_together
 from budgetrun.engine.hypotheses.screened import Screened
 from budgetrun.engine.play import NOT_FINITE, Options, ready
 from budgetrun.engine.pool import Pool
@@ -362,13 +363,39 @@ class Group:
         for member in self._members:
             member.seconds += share
 
-        for player in list(self._players):
+        for player in self._not_together(Y, out):
             with self._running(player.members):
                 began = time.perf_counter()
                 player.f.begin_block()
                 self._play(player, Y[player.members[0].task], 0, out, began)
         self._players = [player for player in self._players if player.members]
         self.pool.release(*(player.f.held for player in self._players))
+
+    def _not_together(self, Y: np.ndarray, out: np.ndarray) -> list[Player]:
+        """Play the block for players that differ in their labels alone; return the others."""
+        if self.watch or self.guard or self.isolate:
+            return list(self._players)
+        alike: dict[Any, list[Player]] = {}
+        for player in self._players:
+            alike.setdefault(player.members[0].learner.alike_but_for_labels or id(player), []).append(player)
+        left: list[Player] = []
+        for players in alike.values():
+            if len(players) == 1:
+                left += players
+                continue
+            began, members = time.perf_counter(), [player.members[0] for player in players]
+            forms, labels = [player.f for player in players], Y[[member.task for member in members]]
+            with self._running(members):
+                if not play_together(members[0].learner, forms, labels, self.tie == "positive"):
+                    left += players
+                    continue
+                out[[member.index for member in members]] = [f.scores for f in forms]
+                if not np.isfinite([f.scores for f in forms]).all():
+                    raise FloatingPointError(NOT_FINITE)
+            share = (time.perf_counter() - began) / len(members)
+            for member in members:
+                member.seconds += share
+        return left
 
     def _play(self, player: Player, y: np.ndarray, t: int, out: np.ndarray, began: float) -> None:
         """Play the block from round ``t`` on."""

@@ -99,11 +99,12 @@ class Pool:
             self._buffer = np.empty(size + size // 2, dtype=self.dtype)
         self.tiles = self._buffer[:size].reshape(shape)
         if values:
-            # A tile needs no values of examples that come after it.
-            counts = self.used - b + np.minimum(TILE * np.arange(1, shape[0] + 1), b)
-            own = np.zeros(self.used, dtype=bool)
-            own[slots] = True
-            needed = Needed(np.concatenate([np.flatnonzero(~own), slots]), counts)
+            # A tile needs no values of free slots, and none of examples that come after it.
+            held = np.ones(self.used, dtype=bool)
+            held[slots] = held[self.free] = False
+            counts = held.sum() + np.minimum(TILE * np.arange(1, shape[0] + 1), b)
+            needed = Needed(np.concatenate([np.flatnonzero(held), slots]), counts)
+            self.tiles[:, self.free] = 0.0
             for tile in range(shape[0] - 1):
                 self.tiles[tile, slots[TILE * (tile + 1) :]] = 0.0
             self.kind.fill(self.kernel, examples, self.tiles, needed)
@@ -121,7 +122,7 @@ class Pool:
         """Compute k(x_i, x_j) between the examples in ``slots`` and in ``others``, shape (len(slots), len(others))."""
         if self.kind is None:
             return np.empty((0, 0))
-        return self.kind.taken(slots).values(self.kernel, self.kind.encoded(others))
+        return self.kind.taken(slots).values(self.kernel, self.kind.encoded(others), slots is others)
 
     def values(self, slots: np.ndarray, X: Rows, kernel: Kernel | None = None) -> np.ndarray:
         """Compute k(x_i, x), by this kernel or another, between examples in ``slots`` and others: (len(slots), n)."""

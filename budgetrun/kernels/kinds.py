@@ -124,18 +124,30 @@ class Kind(ABC):
         assert own is not None
         return filled(kind, own), examples
 
-    def values(self, kernel: Formula, examples: Encoded) -> np.ndarray:
-        """Return the kernel values of all stored examples with others, shape (capacity, n)."""
+    def values(self, kernel: Formula, examples: Encoded, same: bool = False) -> np.ndarray:
+        """Return the kernel values of all stored examples with others, shape (capacity, n).
+
+        If these are the ``same``, in the same order, about half of the values are computed.
+        """
         n, b = self.scaled.shape[1], len(examples.squares)
         values = np.empty((n, b))
+        same, whole = same and kernel.products != "blas" and self.name != "sparse", b - b % TILE
+        # Those after the last whole tile come first.
+        order = np.roll(np.arange(n), n - whole)
         # The bits of a library's products may depend on how many there are.
         together = TILE if kernel.products == "blas" else _TOGETHER
-        for start, end in pairwise([*range(0, b - b % TILE, together), b - b % TILE, b]):
+        for start, end in pairwise([*range(0, whole, together), whole, b]):
             width = min(TILE, end - start)
             if width:
                 out = np.empty(((end - start) // width, n, width))
-                self.fill(kernel, Encoded(*(part[start:end] for part in examples)), out)
-                values[:, start:end] = out.transpose(1, 0, 2).reshape(n, end - start)
+                counts = b - whole + (start < whole) * np.arange(start + TILE, end + TILE, TILE)
+                needed = Needed(order, counts) if same else None
+                self.fill(kernel, Encoded(*(part[start:end] for part in examples)), out, needed)
+                values[:, start:end].reshape(n, len(out), width)[:] = out.transpose(1, 0, 2)
+        if same:
+            for end in range(TILE, whole, TILE):
+                values[end:whole, end - TILE : end] = values[end - TILE : end, end:whole].T
+            values[:whole, whole:] = values[whole:, :whole].T
         return values
 
     def between(self, kernel: Formula, B: Rows) -> np.ndarray:

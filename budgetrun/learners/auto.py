@@ -176,7 +176,7 @@ class MulticlassAuto(_OfClasses, MulticlassLearner):
     form = StackedClasses
 
     def update(self, f: StackedClasses, y: int, rival: int, lead: float) -> None:
-        scores = f.current
+        scores = f.predicted
         shares = exp(scores - scores.max())
         slopes = shares / -inner(shares, np.ones(len(shares)))
         slopes[y] += 1

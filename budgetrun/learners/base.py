@@ -60,6 +60,9 @@ class Learner(Compilable, ABC):
     #: Learners with the same value behave identically until they act on a round with ``budget`` support examples. They
     #: share one hypothesis up to that point, which only saves time.
     alike_until_full: ClassVar[str | None] = None
+    #: Learners with the same value, if it is not None, differ at most in their labels. Then they are linear, and take
+    #: the step ``slope(y, score)`` in every round, so that one pass over the rows of a block serves all of them.
+    alike_but_for_labels: Any = None
     #: Whether every example keeps the weight with which it was added. Then the mean of all hypotheses (online-to-batch
     #: conversion) has the same support set as the last hypothesis.
     only_adds: ClassVar[bool] = False

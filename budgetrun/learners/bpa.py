@@ -10,7 +10,8 @@ from budgetrun.engine.hypotheses.inverse import Inverse, keep_and_add
 from budgetrun.engine.hypotheses.pairs import Pairs, first_smallest
 from budgetrun.engine.hypotheses.points import MulticlassPoints
 from budgetrun.engine.pool import Pool
-from budgetrun.kernels.sums import put
+from budgetrun.kernels.compiling.objects import compiled_as
+from budgetrun.kernels.sums import close_gap, put
 from budgetrun.learners.base import BinaryLearner, Budgeted, MulticlassLearner, as_fields
 from budgetrun.learners.passive_aggressive import step
 
@@ -153,73 +154,63 @@ class NearestBPA(_BPA):
 
     def update(self, f: Expansion, y: int, score: float) -> None:
         tau = step(1 - y * score, f.square, self.C)
-        weight, row = y * tau, f.kernel_row()
-        if f.size == self.budget:
-            shares, to_nearest, distances = self.projections(f, row)
-            r, lost = cheapest(f, distances)
+        weight, n, row, squares, pairs, gone = y * tau, f.size, f.kernel_row(), f.squares, self._pairs, -1
+        s, q, k_nn = self.with_nearest(row, squares)
+        if n == self.budget:
+            distances = projected(row, squares, s, q, k_nn, f.square, f.rounding)
+            r, lost = _cheapest(f.coef, distances, squares, f.rounding)
             if self.keep and too_much(lost, tau, f.square, self.C, f.rounding):
                 return
-            weight += f.coef[r] * shares[r]
-            if to_nearest[r] != 0:
-                nearest = self._nearest[self._pairs.places[r]]
-                f.shift(int(np.argmax(self._pairs.places == nearest)), f.coef[r] * to_nearest[r])
+            share, to_nearest = onto_two(row[r], s[r], q[r], f.square, k_nn[r], f.rounding)
+            weight += f.coef[r] * share
+            gone = pairs.places[r]
+            if to_nearest != 0:
+                f.shift(int(np.argmax(pairs.places == self._nearest[gone])), f.coef[r] * to_nearest)
             f.evict(r)
-            self.forget(r, f.rounding)
-            row = f.kernel_row()
+            pairs.remove(r)
+            for values in (row, squares, s, k_nn):
+                close_gap(values, r, n)
+            n -= 1
         f.add(weight)
-        self.meet(row, f.square, f.rounding)
-
-    def projections(self, f: Expansion, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Project every support example on the span of the new example and its nearest one.
-
-        Returns the weights of these two in each projection, and its squared error; three arrays, shape (size,).
-        """
-        pairs, n, squares = self._pairs, f.size, f.squares
-        by_place = np.zeros(self.budget)
-        put(row, pairs.places[:n], by_place)
-        shares, to_nearest, distances = np.zeros(n), np.zeros(n), np.zeros(n)
+        new, square, rounding, nearest = pairs.add(row[:n], f.square), f.square, f.rounding, self._nearest
         for i in range(n):
             place = pairs.places[i]
-            nearest = self._nearest[place]
-            s = q = k_nn = 0.0
-            if nearest >= 0:
-                s, q, k_nn = pairs.values[place, nearest], by_place[nearest], pairs.values[nearest, nearest]
-            shares[i], to_nearest[i] = onto_two(row[i], s, q, f.square, k_nn, f.rounding)
-            distances[i] = squares[i] - shares[i] * row[i] - to_nearest[i] * s
-        return shares, to_nearest, distances
-
-    def forget(self, r: int, rounding: float) -> None:
-        """Remove support example ``r`` from the pairs; those whose nearest one it was look for another."""
-        pairs, gone = self._pairs, self._pairs.places[r]
-        pairs.remove(r)
-        for i in range(pairs.size):
-            if self._nearest[pairs.places[i]] == gone:
-                self.find_nearest(i, rounding)
-
-    def meet(self, row: np.ndarray, square: float, rounding: float) -> None:
-        """Add the new example to the pairs; it is the nearest one of those that have no other as near."""
-        pairs = self._pairs
-        new = pairs.add(row, square)
-        for i in range(pairs.size - 1):
-            place = pairs.places[i]
-            nearest = self._nearest[place]
             # Squared distances without the square of the example itself.
-            least = pairs.values[nearest, nearest] - 2 * pairs.values[place, nearest]
-            if nearest < 0 or square - 2 * row[i] < least - rounding * square:
-                self._nearest[place] = new
-        self.find_nearest(pairs.size - 1, rounding)
+            least = k_nn[i] - 2 * s[i]
+            if nearest[place] == gone:
+                least = self.find_nearest(i, squares[:n], rounding)
+            # The new one is the nearest of those that have no other as near.
+            if nearest[place] < 0 or square - 2 * row[i] < least - rounding * square:
+                nearest[place] = new
+        self.find_nearest(n, squares[:n], rounding)
 
-    def find_nearest(self, i: int, rounding: float) -> None:
-        values, places = self._pairs.values, self._pairs.places
-        place, nearest, least = places[i], -1, np.inf
-        for j in range(self._pairs.size):
-            other = places[j]
+    def with_nearest(self, row: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `onto_two` calls s, q and k_nn, for every support example; 0 if there is no other."""
+        places, values, n = self._pairs.places, self._pairs.values, len(row)
+        by_place, found = np.zeros((2, self.budget)), np.zeros((3, n))
+        put(row, places[:n], by_place[0])
+        put(squares, places[:n], by_place[1])
+        s, q, k_nn = found[0], found[1], found[2]
+        for i in range(n):
+            nearest = self._nearest[places[i]]
+            if nearest >= 0:
+                s[i], q[i], k_nn[i] = values[places[i], nearest], by_place[0, nearest], by_place[1, nearest]
+        return s, q, k_nn
+
+    def find_nearest(self, i: int, squares: np.ndarray, rounding: float) -> float:
+        """Find the nearest one of support example ``i`` among the first ones, whose ``squares`` these are.
+
+        Returns the squared distance without the square of the example itself.
+        """
+        places, nearest, least = self._pairs.places, -1, np.inf
+        values = self._pairs.values[places[i]]
+        for j in range(len(squares)):
             if j != i:
-                # As in `meet`.
-                distance = values[other, other] - 2 * values[place, other]
-                if distance < least - rounding * values[other, other]:
-                    nearest, least = other, distance
-        self._nearest[place] = nearest
+                distance = squares[j] - 2 * values[places[j]]
+                if distance < least - rounding * squares[j]:
+                    nearest, least = places[j], distance
+        self._nearest[places[i]] = nearest
+        return least
 
 
 class ProjectingBPA(_BPA):
@@ -284,11 +275,33 @@ def onto_two(e: float, s: float, q: float, k_tt: float, k_nn: float, rounding: f
     return 0.0, s / k_nn if k_nn > 0 else 0.0
 
 
+def projected(
+    row: np.ndarray,
+    squares: np.ndarray,
+    s: np.ndarray,
+    q: np.ndarray,
+    k_nn: np.ndarray,
+    square: float,
+    rounding: float,
+) -> np.ndarray:
+    """Return the squared errors of the projections of the support examples that `onto_two` describes, shape (size,)."""
+    out = np.zeros(len(row))
+    for i in range(len(row)):
+        share, to_nearest = onto_two(row[i], s[i], q[i], square, k_nn[i], rounding)
+        out[i] = squares[i] - share * row[i] - to_nearest * s[i]
+    return out
+
+
 def cheapest(f: Expansion, distances: np.ndarray) -> tuple[int, float]:
     """Return the support example r for which coef_r^2 times a squared distance is smallest, and that product."""
-    sizes = f.coef * f.coef
+    return _cheapest(f.coef, distances, f.squares, f.rounding)
+
+
+@compiled_as("cheapest")
+def _cheapest(weights: np.ndarray, distances: np.ndarray, squares: np.ndarray, rounding: float) -> tuple[int, float]:
+    sizes = weights * weights
     lost = sizes * distances
-    r = first_smallest(lost, f.rounding * sizes * f.squares)
+    r = first_smallest(lost, rounding * sizes * squares)
     return r, lost[r]
 
 

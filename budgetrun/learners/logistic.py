@@ -1,7 +1,7 @@
 """Online logistic regression: a baseline without a kernel, in the memory of one example."""
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from budgetrun.base.params import Positive
 from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
@@ -72,8 +72,17 @@ class Logistic(OfInputs, BinaryLearner):
     name = "logistic"
     title = "Logistic regression"
 
+    @property
+    def alike_but_for_labels(self) -> Any:
+        plain = type(self) is Logistic and self.inputs == "as_given"
+        return (self.step, self.rates, self.splines) if plain else None
+
+    def slope(self, y: int, score: float) -> float:
+        """Return minus the derivative of the loss at f(x)."""
+        return y * logistic_slope(y * score)
+
     def update(self, f: Linear, y: int, score: float) -> None:
-        self.descend(f, y * logistic_slope(y * score))
+        self.descend(f, self.slope(y, score))
 
 
 class LeastSquares(OfInputs, RegressionLearner):

@@ -14,7 +14,7 @@ from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
 
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, compiling, sums
-from budgetrun.learners import find
+from budgetrun.learners import bpa, find
 
 KINDS = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
 N_CLASSES = 3
@@ -126,6 +126,15 @@ def test_short_loops_compute_what_numpy_does():
         assert getattr(loops, name)(*one) == getattr(sums, name)(*other), name
         for left, right in zip(one, other, strict=True):
             np.testing.assert_array_equal(left, right, err_msg=name)
+
+
+def test_the_cheapest_example_is_the_one_that_numpy_finds():
+    loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        weights, distances, squares = rng.integers(1, 4, (3, 20)) * (1 + 1e-10 * rng.normal(size=(3, 20)))
+        given = weights, distances, squares, 1e-9
+        assert loops.cheapest(*given) == bpa._cheapest(*given)
 
 
 @pytest.mark.compiled

@@ -47,6 +47,17 @@ def test_a_tile_has_the_values_that_its_rounds_can_read(name, kernel, way, monke
         pool.release(np.flatnonzero(np.isin(pool.rounds[: pool.used], kept)))
 
 
+@pytest.mark.parametrize("way", ["numpy", pytest.param("compiled", marks=pytest.mark.compiled)])
+@of_each_kernel
+@pytest.mark.parametrize("name", ROWS)
+def test_values_of_examples_with_themselves_are_those_with_others(name, kernel, way):
+    pool = Pool(kernel, np.float64)
+    pool.admit(ROWS[name][:320])
+    for n in (1, 63, 64, 65, 128, 300):
+        slots = RNG.permutation(pool.used)[:n]
+        np.testing.assert_array_equal(pool.between(slots, slots), pool.between(slots, slots.copy()))
+
+
 @of_each_kernel
 def test_wide_sparse_rows_have_the_values_of_the_columns_they_use(kernel):
     X, columns = WHOLE[:100] / 7, [0, 7, 4000, 8998, 8999]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from budgetrun.engine import Group
-from budgetrun.kernels import Gaussian
+from budgetrun.kernels import Gaussian, Linear, compiling
 from budgetrun.learners import find
 
 N_TASKS, T = 12, 896
@@ -37,3 +37,27 @@ def test_learners_together_and_alone_have_the_same_bits(scale):
         alone, (f,) = scores([pair])
         np.testing.assert_array_equal(together[i : i + 1], alone)
         np.testing.assert_array_equal(hypotheses[i].coef, f.coef)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("tie", ["mistake", "positive"])
+@pytest.mark.parametrize("given", [{}, {"rates": "constant"}, {"splines": True}], ids=["adagrad", "plain", "splines"])
+def test_linear_functions_that_differ_in_their_labels_have_the_bits_of_each_alone(given, tie, monkeypatch):
+    rng = np.random.default_rng(4)
+    X, Y = np.round(rng.normal(size=(300, 5)), 1), rng.choice([-1, 1], (3, 300))
+    monkeypatch.setenv("BUDGETRUN_COMPILED", "1")
+
+    def played(tasks, on=True):
+        monkeypatch.setattr(compiling, "on", lambda: on)
+        group = Group(Linear(), [find("logistic")(**given) for _ in tasks], tasks, tie=tie)
+        scores = np.concatenate([group.feed(X[t : t + 90], Y[:, t : t + 90]) for t in range(0, 300, 90)], axis=1)
+        return scores, group.members
+
+    together, members = played([0, 1, 2])
+    for task, member in enumerate(members):
+        alone, (other,) = played([task], on=False)
+        np.testing.assert_array_equal(together[task : task + 1], alone)
+        for name in ("w", "_squared"):
+            np.testing.assert_array_equal(getattr(member.hypothesis, name), getattr(other.hypothesis, name))
+        for name in ("mistakes", "updates", "now"):
+            assert getattr(member.hypothesis, name) == getattr(other.hypothesis, name)

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
 from budgetrun.engine.standardised import Standardised
-from budgetrun.kernels import Rows
+from budgetrun.kernels import Rows, compiling
+from budgetrun.kernels.arithmetic import LEAST_SUM
 from budgetrun.kernels.kinds import as_held, floats
 from budgetrun.kernels.sums import adapt, inner_at, put, taken
 
@@ -111,6 +112,64 @@ class Linear(WithoutSupport):
         self._squared = np.append(self._squared, np.full(n, self._least_squared))[:n]
 
 
+def play_together(learner: Any, forms: Sequence[Linear], Y: np.ndarray, positive: bool) -> bool:
+    """Begin a block and play it for functions of the same rows, one per row of labels; False if that is not compiled.
+
+    ``learner`` is that of any of them (see `Learner.alike_but_for_labels`). If ``positive``, a score of 0 predicts +1.
+    """
+    if not compiling.takes(learner):
+        return False
+    for f in forms:
+        f.begin_block()
+    one, b = forms[0], Y.shape[1]
+    w, squared = (np.stack([getattr(f, name) for f in forms], axis=1) for name in ("w", "_squared"))
+    scores, wrong = np.zeros((b, len(forms))), np.zeros(len(forms), dtype=np.intp)
+    least, rows = one.rounding * one._unit, (one._values, one._places, one._starts)
+    if not (play := compiling.compiled(_play_together, learner, *rows, Y, w, squared, scores, wrong, least, positive)):
+        return False
+    play()
+    for c, f in enumerate(forms):
+        f.w[:], f._squared[:], f.scores[:], f.acted[:] = w[:, c], squared[:, c], scores[:, c], True
+        f._round, f.updates, f.mistakes = b - 1, f.updates + b, f.mistakes + int(wrong[c])
+    return True
+
+
+def _play_together(
+    learner: Any,
+    values: np.ndarray,
+    places: np.ndarray,
+    starts: np.ndarray,
+    Y: np.ndarray,
+    w: np.ndarray,
+    squared: np.ndarray,
+    scores: np.ndarray,
+    wrong: np.ndarray,
+    least: float,
+    positive: bool,
+) -> None:
+    n, step, adapts, slopes = len(wrong), learner.step, learner.adapts, np.zeros(len(wrong))
+    for t in range(len(starts) - 1):
+        for i in range(starts[t], starts[t + 1]):
+            at, value = places[i], values[i]
+            for c in range(n):
+                scores[t, c] += w[at, c] * value
+        for c in range(n):
+            if abs(scores[t, c]) <= least:
+                scores[t, c] = 0.0
+            y, score = Y[c, t], scores[t, c]
+            wrong[c] += y * score < 0 or (score == 0 and (y < 0 or not positive))
+            slopes[c] = learner.slope(y, score)
+        for i in range(starts[t], starts[t + 1]):
+            at, value = places[i], values[i]
+            for c in range(n):
+                if adapts:
+                    g = slopes[c] * value
+                    squared[at, c] += g * g
+                    w[at, c] += step * g / np.sqrt(max(squared[at, c], LEAST_SUM))
+                else:
+                    w[at, c] += step * slopes[c] * value
+
+
 class StandardisedLinear(Linear):
     """As `Linear`, with inputs standardised by the rows before (`Standardised`)."""
 
@@ -138,18 +197,53 @@ def hats(X: Rows) -> sp.csr_array:
     Between two knots, theirs add up to 1; beyond the last ones, they stay as they are there. The function of the knot 0
     is left out, so that zeros remain zeros.
     """
-    rows = sp.csr_array(floats(X))
-    values = np.clip(rows.data.astype(np.float64), KNOTS[0], KNOTS[-1])
+    (n, d), rows = X.shape, floats(X)
+    # Zeros have no heights.
+    if isinstance(rows, np.ndarray):
+        given = rows.ravel(), np.tile(np.arange(d), n), d * np.arange(n + 1)
+    else:
+        given = rows.data, rows.indices, rows.indptr
+    values, columns, ends = given[0].astype(np.float64), given[1].astype(np.intp), given[2].astype(np.intp)
+    heights, places, starts = np.empty(2 * len(values)), np.empty(2 * len(values), dtype=np.intp), np.zeros_like(ends)
+    compiling.call(_put_hats, values, columns, ends, heights, places, starts, interpreted=_put_hats_at_once)
+    return sp.csr_array((heights[: starts[-1]], places[: starts[-1]], starts), shape=(n, d * len(KNOTS)))
+
+
+def _put_hats(
+    values: np.ndarray,
+    columns: np.ndarray,
+    ends: np.ndarray,
+    heights: np.ndarray,
+    places: np.ndarray,
+    starts: np.ndarray,
+) -> None:
+    n = 0
+    for t in range(len(ends) - 1):
+        for i in range(ends[t], ends[t + 1]):
+            x, left = min(max(values[i], KNOTS[0]), KNOTS[-1]), 0
+            while left < len(KNOTS) - 2 and KNOTS[left + 1] <= x:
+                left += 1
+            share = (x - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
+            for knot, height in ((left, 1 - share), (left + 1, share)):
+                # AdaGrad's first step is of full length however small the height is; rounding must not decide whether
+                # it is taken.
+                if KNOTS[knot] != 0 and height >= LEAST_HEIGHT:
+                    heights[n], places[n] = height, columns[i] * len(KNOTS) + knot
+                    n += 1
+        starts[t + 1] = n
+
+
+def _put_hats_at_once(values: np.ndarray, columns: np.ndarray, ends: np.ndarray, *out: np.ndarray) -> None:
+    """Do what `_put_hats` does, for all values at once."""
+    values = np.clip(values, KNOTS[0], KNOTS[-1])
     left = np.clip(np.searchsorted(KNOTS, values, side="right") - 1, 0, len(KNOTS) - 2)
     share = (values - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
-    knots, heights = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
-    # AdaGrad's first step is of full length however small the height is; rounding must not decide whether it is taken.
-    heights[(KNOTS[knots] == 0) | (heights < LEAST_HEIGHT)] = 0
-    places = rows.indices.astype(np.intp)[:, None] * len(KNOTS) + knots
-    shape = (rows.shape[0], rows.shape[1] * len(KNOTS))
-    found = sp.csr_array((heights.ravel(), places.ravel(), 2 * rows.indptr.astype(np.intp)), shape=shape)
-    found.eliminate_zeros()
-    return found
+    knots, found = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
+    stays = (KNOTS[knots] != 0) & (found >= LEAST_HEIGHT)
+    heights, places, starts = out
+    starts[:] = np.concatenate(([0], np.cumsum(stays)))[2 * ends]
+    heights[: starts[-1]] = found[stays]
+    places[: starts[-1]] = (columns[:, None] * len(KNOTS) + knots)[stays]
 
 
 def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

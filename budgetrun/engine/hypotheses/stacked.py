@@ -19,7 +19,7 @@ from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Gaussian, Kernel, Rows
 from budgetrun.kernels import Linear as LinearKernel
 from budgetrun.kernels.kinds import Matrix, as_held
-from budgetrun.kernels.sums import adapt, inner, inner_at, put, taken
+from budgetrun.kernels.sums import adapt, inner_at, put, sum_of_rows, taken
 from budgetrun.kernels.width import median_gamma
 
 # After so many rounds, the members begin again with the width of the rows so far, and play these first.
@@ -289,6 +289,8 @@ class StackedClasses(Stacked):
     u : ndarray of float64, shape (n_classes, 1 + n_members)
         What a class adds to them, which begins as 0.
     v : ndarray of float64, shape (n_classes, 1 + d)
+    predicted : ndarray of float64, shape (n_classes,)
+        The scores of the current round at prediction time, before thresholds are subtracted.
     """
 
     form: ClassVar[str] = "stacked_classes"
@@ -299,6 +301,7 @@ class StackedClasses(Stacked):
         self.threshold = np.zeros(n_classes)
         # The scores of the live members in the piece, shape (rounds, classes, n_live), and their places in w.
         self._played, self._played_at = np.zeros((0, n_classes, 0)), np.zeros(0, dtype=np.intp)
+        self.predicted = np.zeros(n_classes)
 
     @property
     def current(self) -> np.ndarray:
@@ -317,10 +320,10 @@ class StackedClasses(Stacked):
         self._moved[:] = 0.0
 
     def lead_at(self, t: int, y: int, handicaps: np.ndarray) -> tuple[int, float]:
-        at, least = self._played_at, self.rounding * self._unit
+        least = self.rounding * self._unit
         for c in range(self.n_classes):
-            put(taken(self._used, at) + np.abs(self._played[t - self.tile_start, c]), at, self._used)
-            self.scores[c, t] = self._sum_of(c, t) - self.threshold[c]
+            self.predicted[c] = self._sum_of(c, t)
+            self.scores[c, t] = self.predicted[c] - self.threshold[c]
         rival, lead, _ = rival_of(self.scores[:, t] + handicaps, y, self.scores[y, t], least)
         return rival, 0.0 if abs(lead) <= least else lead
 
@@ -337,14 +340,18 @@ class StackedClasses(Stacked):
 
     def _sum_of(self, c: int, t: int) -> float:
         places, values = self._row(t)
-        weights = taken(self.w, self._played_at) + SHARE * taken(self.u[c], self._played_at)
-        own = inner(weights, self._played[t - self.tile_start, c])
+        w, u, at, played, own = self.w, self.u[c], self._played_at, self._played[t - self.tile_start, c], 0.0
+        for k in range(len(at)):
+            own += (w[at[k]] + SHARE * u[at[k]]) * played[k]
         return float(inner_at(self.v[c], places, values) + own)
 
     def _take(self, played: np.ndarray, Z: Matrix) -> None:
         self._values, self._places, starts = with_ones(self.share * Z)
         self._starts[self.tile_start : self.tile_end + 1] = starts
         self._played, self._played_at = np.ascontiguousarray(played.T), 1 + np.flatnonzero(self._live)
+        sizes = np.abs(self._played).reshape(-1, len(self._played_at))
+        sizes[0] += self._used[self._played_at]
+        self._used[self._played_at] = sum_of_rows(sizes)
 
     def _combined(self, played: np.ndarray, Z: Matrix) -> np.ndarray:
         weights = (self.w + SHARE * self.u)[:, 1 + np.flatnonzero(self._live)]
@@ -362,6 +369,7 @@ class StackedClasses(Stacked):
     def _lacked(self, state: dict[str, Any]) -> dict[str, Any]:
         n, u = state["n_classes"], np.zeros((state["n_classes"], len(state["w"])))
         own = {"u": u, "_u_squared": u + state["_least_squared"], "threshold": np.zeros(n), "_counts": np.ones(n)}
+        own["predicted"] = np.zeros(n)
         return super()._lacked(state) | own
 
 

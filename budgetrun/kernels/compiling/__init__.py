@@ -87,7 +87,12 @@ def call(source: Callable[..., Any], *arguments: Any, interpreted: Callable[...,
 
 def loop(name: str, *arguments: Any) -> Callable[[], Any] | None:
     """Return the call of a compiled function of `budgetrun.kernels.compiling.loops`; None if it is not ready."""
-    found = ready(f"{_LOOPS}:{name}", *map(kind_of, arguments)) if on() else None
+    return compiled(f"{_LOOPS}:{name}", *arguments)
+
+
+def compiled(source: Callable[..., Any] | str, *arguments: Any) -> Callable[[], Any] | None:
+    """Return the call of what a function, or that of a title, was compiled to; None if it is not ready."""
+    found = ready(source, *map(kind_of, arguments)) if on() else None
     return None if found is None else partial(found, *map(prepared, arguments))
 
 

@@ -358,6 +358,20 @@ def adapt(w, squared, places, slope, values, step):
         w[at] += step * g / np.sqrt(max(squared[at], LEAST_SUM))
 
 
+def cheapest(weights, distances, squares, rounding):
+    first, least = 0, np.inf
+    for i in range(len(weights)):
+        lost = weights[i] * weights[i] * distances[i]
+        if lost < least:
+            first, least = i, lost
+    error = rounding * (weights[first] * weights[first]) * squares[first]
+    for i in range(len(weights)):
+        size = weights[i] * weights[i]
+        if size * distances[i] <= least + max(rounding * size * squares[i], error):
+            return i, size * distances[i]
+    return 0, least
+
+
 def _term(of_distance, a, b):
     raise NotImplementedError
 
