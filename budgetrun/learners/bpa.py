@@ -157,8 +157,7 @@ class NearestBPA(_BPA):
         weight, n, row, squares, pairs, gone = y * tau, f.size, f.kernel_row(), f.squares, self._pairs, -1
         s, q, k_nn = self.with_nearest(row, squares)
         if n == self.budget:
-            distances = projected(row, squares, s, q, k_nn, f.square, f.rounding)
-            r, lost = _cheapest(f.coef, distances, squares, f.rounding)
+            r, lost = _cheapest(f.coef, projected(f, row, squares, s, q, k_nn), squares, f.rounding)
             if self.keep and too_much(lost, tau, f.square, self.C, f.rounding):
                 return
             share, to_nearest = onto_two(row[r], s[r], q[r], f.square, k_nn[r], f.rounding)
@@ -276,16 +275,10 @@ def onto_two(e: float, s: float, q: float, k_tt: float, k_nn: float, rounding: f
 
 
 def projected(
-    row: np.ndarray,
-    squares: np.ndarray,
-    s: np.ndarray,
-    q: np.ndarray,
-    k_nn: np.ndarray,
-    square: float,
-    rounding: float,
+    f: Expansion, row: np.ndarray, squares: np.ndarray, s: np.ndarray, q: np.ndarray, k_nn: np.ndarray
 ) -> np.ndarray:
     """Return the squared errors of the projections of the support examples that `onto_two` describes, shape (size,)."""
-    out = np.zeros(len(row))
+    square, rounding, out = f.square, f.rounding, np.zeros(len(row))
     for i in range(len(row)):
         share, to_nearest = onto_two(row[i], s[i], q[i], square, k_nn[i], rounding)
         out[i] = squares[i] - share * row[i] - to_nearest * s[i]
