@@ -549,7 +549,7 @@ def _shared_keys() -> str:
     return markdown_table(["keys", "policy", "mistakes", "removals", "fewest entries", *bounds], rows)
 
 
-_SHARED = ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys")
+_SHARED = ("shared_memory_digits", "shared_memory_fleet", "shared_memory_keys", "shared_memory_covertype")
 
 
 def _shared_runs(*folders: str) -> Iterator[tuple[list[str], tuple[str, float], pd.DataFrame]]:
@@ -585,7 +585,7 @@ def _shared_measured() -> str:
     """Return differences in mistakes from the equal split at equal bytes, with 95% intervals over permutations."""
     policies = ["oldest", "least damage", "sum bound", "harmless", "square root", "younger half", "best fixed split"]
     rows = []
-    for cells, place, mistakes in _shared_runs(*_SHARED, "shared_memory_covertype"):
+    for cells, place, mistakes in _shared_runs(*_SHARED):
         best = _of_place("splits.csv", place)["mistakes"]
         every = mistakes.assign(**{"best fixed split": best}) if len(best) else mistakes
         changes = 100 * (every.div(every["equal split"], axis=0) - 1)

@@ -4,7 +4,7 @@ For each run of the best policy (`harmless` where rows are shared, else `younger
 split makes as few mistakes, divided by those of the run; the mistakes of a memory that is filled once, after which
 nobody learns any more; and those with unlimited memory.
 
-Usage: python scripts/results/shared_memory_worth.py  (an hour of processor time)
+Usage: python scripts/results/shared_memory_worth.py  (two hours of processor time)
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ BEST = {
     "shared_memory_digits": "harmless",
     "shared_memory_fleet": "younger half",
     "shared_memory_keys": "younger half",
+    "shared_memory_covertype": "younger half",
 }
 
 

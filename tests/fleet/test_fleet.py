@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -243,7 +243,7 @@ def test_labellings_of_one_stream(tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "sparse"])
 def test_bytes_are_those_of_the_process(dtype):
     """The growth of the process is within 10% of the account; results/fleet has that of up to a million keys."""
-    n_keys, rounds = 1500, 9
+    n_keys, rounds = 1500, 10
     X = np.random.default_rng(0).normal(size=(n_keys, 500)).astype(np.float32)
     y, keys = np.ones(n_keys, dtype=np.int64), np.arange(n_keys)
     if dtype == "sparse":
@@ -253,8 +253,9 @@ def test_bytes_are_those_of_the_process(dtype):
     gc.collect()
     before = process.memory_info().rss
     # Opposite labels of the same rows are mistakes.
-    for i in range(rounds):
-        fleet.partial_fit(keys, X, y * (-1) ** i)
+    for i, start in product(range(rounds), range(0, n_keys, 100)):
+        part = slice(start, start + 100)
+        fleet.partial_fit(keys[part], X[part], y[part] * (-1) ** i)
     gc.collect()
     grown = process.memory_info().rss - before
     assert fleet.memory_used > 0.99 * fleet.memory
