@@ -25,7 +25,6 @@ OPTIONS = {"error_model": "numpy"}
 # Of what only compiled code calls.
 INNER = OPTIONS | {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _HIGH, _LOW = LOG_2
-
 # The least argument of rough exponentials, and what rounds float32 to integers.
 _LEAST_ROUGH, _ROUND_ROUGH = -87.0, 12582912.0
 # The bits of ROUND - 1022.
@@ -427,10 +426,11 @@ def squares(X: Any, out: Any) -> None:
         p, q, r, s = X[i], X[min(i + 1, n - 1)], X[min(i + 2, n - 1)], X[min(i + 3, n - 1)]
         a = b = c = e = 0.0
         for j in range(len(p)):
-            a += p[j] * p[j]
-            b += q[j] * q[j]
-            c += r[j] * r[j]
-            e += s[j] * s[j]
+            # Products are of float64, whatever the numbers are.
+            a += np.float64(p[j]) * np.float64(p[j])
+            b += np.float64(q[j]) * np.float64(q[j])
+            c += np.float64(r[j]) * np.float64(r[j])
+            e += np.float64(s[j]) * np.float64(s[j])
         for step, total in enumerate((a, b, c, e)):
             if i + step < n:
                 out[i + step] = total
