@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import subprocess
-import sys
+import textwrap
 import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -19,6 +18,7 @@ from budgetrun.estimators import CLASSIFIERS, MADE
 
 STUB = Path(__file__).resolve().parents[2] / "budgetrun" / "__init__.pyi"
 HEAD = '''"""Online kernel learning under a memory budget; written by scripts/pages/write_stub.py."""
+# fmt: off
 
 from typing import Literal, TypedDict, Unpack
 
@@ -34,6 +34,8 @@ from budgetrun.runner.api import sweep as sweep
 __version__: str
 __all__: list[str]
 '''
+# The longest line, and a space at which none ends.
+WIDTH, GLUE = 120, "\0"
 # The arguments that estimators add to those of learners and kernels.
 SHARED: dict[str, Any] = {
     "random_state": "int | RandomState | None",
@@ -104,9 +106,12 @@ def settings_of(name: str, base: str, arguments: dict[str, tuple[str, str]]) -> 
 def class_of(name: str, arguments: dict[str, tuple[str, str]], base: str, settings: str) -> str:
     """Return the declaration of an estimator by the arguments that are its own."""
     own = [f"{key}: {kind} = {default}" for key, (kind, default) in arguments.items()]
-    line = ", ".join(["self", *["*"][: len(own)], *own, f"**settings: Unpack[{settings}]"])
+    given = ["self", *["*"][: len(own)], *own, f"**settings: Unpack[{settings}]) -> None: ..."]
     summary = inspect.getdoc(MADE[name]).partition("\n")[0]  # type: ignore[union-attr]
-    return f'class {name}({base}):\n    """{summary}"""\n    def __init__({line}) -> None: ...\n'
+    # Lines end after arguments.
+    line = f"    def __init__({', '.join(one.replace(' ', GLUE) for one in given)}"
+    signature = textwrap.fill(line, WIDTH, subsequent_indent=8 * " ").replace(GLUE, " ")
+    return f'class {name}({base}):\n    """{summary}"""\n{signature}\n'
 
 
 def stub() -> str:
@@ -126,8 +131,7 @@ def stub() -> str:
         own = dict(item for item in arguments.items() if item not in shared)
         ends = ("BudgetClassifier", "_ClassifierSettings") if classifies else ("BudgetRegressor", "_Settings")
         parts.append(class_of(name, own, *ends))
-    ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"]
-    return subprocess.run(ruff, input="\n".join(parts), capture_output=True, text=True, check=True).stdout
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":
