@@ -60,14 +60,18 @@ def _learners(sizes: Sizes, data_dir: Path | None, folder: Path) -> None:
     points = list(growth.measure_growth(sizes.points))
     pages.write_csv(folder / "bench.csv", [record for comparison in done for record in comparison.records])
     pages.write_csv(folder / "growth.csv", points)
+    first_use = ""
     if sizes.rounds is None:
         # Compiling takes minutes.
         click.echo("first use ...", err=True)
-        pages.write_csv(folder / "first_use.csv", measure_first_use())
+        measured = measure_first_use()
+        pages.write_csv(folder / "first_use.csv", measured)
+        first_use = pages.FIRST_USE.format(table=pages.table(measured))
     write_ratios(folder / RATIOS)
     title = "Time of the engine and of a plain loop, one core"
     pages.draw(folder / "growth", title, growth.AXES, points, "learner", "side")
-    page = pages.BENCH.format(comparisons="".join(map(pages.section, done)), end=pages.end(missing))
+    comparisons = "".join(map(pages.section, done))
+    page = pages.BENCH.format(comparisons=comparisons, first_use=first_use, end=pages.end(missing))
     write(folder / "bench.md", page)
 
 

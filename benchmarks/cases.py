@@ -16,7 +16,7 @@ from benchmarks.sides import BLOCK_SIZE, Engine, Plain, Side, Sizes, alternate, 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.kernels import Gaussian
-from budgetrun.kernels.kinds import floats
+from budgetrun.kernels.kinds import IntegerRows, floats
 from budgetrun.learners import BinaryLearner
 from budgetrun.learners.avm import SphereAVM
 from budgetrun.learners.bogd import BOGD
@@ -43,7 +43,7 @@ class Case:
     given: dict[str, Any] = field(default_factory=dict)
     goal: float | None = None  # how many times faster than the loop the engine is to be
     turns: int | None = None  # the most turns; None means those of the sizes
-    # Also time the engine on sparse examples, and scikit-learn on as many features as the budget.
+    # Also time the engine on examples as they are stored, and scikit-learn on as many features as the budget.
     beside: bool = False
     amplifies: bool = False  # it amplifies rounding errors, so mistakes are compared only until these matter
 
@@ -54,7 +54,7 @@ class Record:
 
     benchmark: str  # a name in `CASES`
     side: str  # plain loop, engine, or another library
-    input: str  # dense or csr
+    input: str  # dense, csr or integers
     rounds: int
     features: int
     learners: int
@@ -120,8 +120,10 @@ def compare(name: str, case: Case, sizes: Sizes, data_dir: Path | None) -> Compa
     scale = len(Y) / len(sample)
 
     plain, engine = Plain(loop, X, Y[sample], case.gamma), Engine(kernel, make, X, Y)
-    sparse = [Engine(kernel, make, stored, Y)] if case.beside and stored is not X else []
-    alternate([plain, engine, *sparse], min(case.turns or sizes.turns, sizes.turns))
+    # As sweeps have them.
+    form = "integers" if isinstance(stored, IntegerRows) else "csr"
+    kept = [Engine(kernel, make, stored, Y)] if stored is not X and (case.beside or form == "integers") else []
+    alternate([plain, engine, *kept], min(case.turns or sizes.turns, sizes.turns))
     found, expected, n_agreed = [engine.mistakes[i] for i in sample], plain.mistakes, len(X)
     if case.amplifies:
         n_agreed = loops.agreed_rounds(loop, X, Y[0], case.gamma)
@@ -158,7 +160,7 @@ def compare(name: str, case: Case, sizes: Sizes, data_dir: Path | None) -> Compa
             goal=case.goal if side is engine and sizes.rounds is None else None,
         )
 
-    records = [record(plain), record(engine), *(record(side, form="csr") for side in sparse)]
+    records = [record(plain), record(engine), *(record(side, form) for side in kept)]
     if case.beside:
         name_of_peer = f"scikit-learn: Nystroem({BUDGET}) + SGDClassifier"
         peer = Side(name_of_peer, partial(sgd_on_features, X, Y[0], case.gamma))

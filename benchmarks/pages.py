@@ -30,7 +30,7 @@ Written by `make bench`, on one core. The two sides of a comparison run in turn,
 of each counts (one run for scikit-learn), scaled from the timed learners to all. The plain loop computes
 one kernel row per round in numpy, on dense examples. scikit-learn runs a linear learner on as many random features as
 the budget; it may be faster or more accurate.
-{comparisons}
+{comparisons}{first_use}
 ## Growth
 
 ![Time against rounds, budget, features, learners, support size](growth.png)
@@ -59,6 +59,15 @@ own bound guarantees it; LIBLINEAR (dcd) and Pegasos have none. The examples are
 labeled by a plane, with 10% of the labels flipped. Slopes are the exponents of growth over the upper half of a line.
 Pegasos makes at most {steps:,} steps; each point of LIBLINEAR is a separate run.
 {end}"""
+FIRST_USE = """
+## First use
+
+Processor seconds of the process that calls `fit`, on generated rows of zeros and ones: with an empty cache, where it
+begins at once while another process compiles (*first*), or where it compiles itself before it begins (*compiled
+first*); in a new process with a full cache, and once more in the process that had compiled (*again*).
+
+{table}
+"""
 # Shown above a table, or not at all.
 HIDDEN = ("benchmark", "rounds", "features", "learners")
 
