@@ -237,7 +237,7 @@ def some(name, runs, spec, kept):
 
 
 # Even their shortest runs have many updates, or many learners.
-LONG = ("forgetron_fig5", "shared_memory_digits", "shared_memory_widths")
+LONG = ("forgetron_fig5", *(f"shared_memory_{name}" for name in ("covertype", "digits", "keys", "widths")))
 
 
 @pytest.mark.committed
