@@ -212,7 +212,7 @@ class Bits(_ByRow):
             table = self.by_count(kernel, factor, square)
 
             def looked_up(some: slice) -> np.ndarray:
-                return table[self._counts(words, kernel.of_distance, some)]
+                return table.take(self._counts(words, kernel.of_distance, some))
 
             _fill(out, needed, looked_up, "fill_by_table", self.stored, words, table, kernel.of_distance)
             return
@@ -241,7 +241,7 @@ class Bits(_ByRow):
         operation = np.bitwise_xor if differing else np.bitwise_and
         stored = self.stored[some]
         # Rows of more than 8192 features are sparse.
-        counts = np.zeros((len(stored), words.shape[1]), dtype=np.uint16)
+        counts = np.zeros((len(stored), words.shape[1]), dtype=np.min_scalar_type(64 * len(words)))
         for own, given in zip(stored.T, words, strict=True):
             counts += np.bitwise_count(operation.outer(own, given))
         return counts

@@ -17,8 +17,8 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
         compiled()
     else:
         # By rows that fit into the cache.
-        for start in range(0, len(slots), 128):
-            terms = weights[start : start + 128, None] * tile[slots[start : start + 128]]
+        for start in range(0, len(slots), 256):
+            terms = weights[start : start + 256, None] * tile.take(slots[start : start + 256], axis=0)
             terms[0] += out
             out[:] = sum_of_rows(terms)
 

@@ -83,6 +83,17 @@ def look(seconds=background._PAYS):
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="numba is missing")
 
 
+def test_no_helper_starts_before_blocks_have_shown_what_they_call(fresh, monkeypatch):
+    started = []
+    monkeypatch.setattr(background, "_start_helper", started.append)
+    background.request(SHORT)
+    for seconds in (background._SHOWN / 2, background._SHOWN / 2):
+        assert not started
+        background._next = background._counted = 0.0
+        background.border(seconds, to_come=10 * background._PAYS)
+    assert started == [[SHORT]]
+
+
 @needs_numba
 def test_a_helper_compiles_what_is_requested_and_then_it_is_loaded(fresh, capfd):
     for key in (WRONG, SHORT):
@@ -258,7 +269,7 @@ SWITCHING = """
     from budgetrun.kernels.compiling import background
     from budgetrun.learners import find
 
-    background._PAYS = background.OFTEN = 0.0
+    background._PAYS = background._SHOWN = background.OFTEN = 0.0
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 5))
     y = np.where(rng.random(700) < 0.5, -1, 1)

@@ -58,10 +58,10 @@ def first_least(values: np.ndarray, tolerances: np.ndarray) -> int:
 
     Values that are infinite do not count.
     """
-    best, least = -1, np.inf
-    for i in range(len(values)):
-        if values[i] < np.inf and (best < 0 or values[i] < least - tolerances[i]):
-            best, least = i, values[i]
+    best, smaller = -1, np.flatnonzero(values < np.inf)
+    while len(smaller):
+        best = smaller[0]
+        smaller = smaller[values[smaller] < values[best] - tolerances[smaller]]
     return best
 
 

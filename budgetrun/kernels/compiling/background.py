@@ -36,6 +36,8 @@ _wanted: dict[Key, None] = {}
 _asked: set[Key] = set()
 # Seconds that interpreted code must take before it is compiled: loading what is compiled takes as long.
 _PAYS = 1.0
+# So many show what is called; the helper begins with what is compiled soon.
+_SHOWN = 0.1
 _MONTH = 30 * 86_400
 # Seconds between two looks at the cache, and between two looks of the helper for its parent.
 OFTEN = 0.1
@@ -73,7 +75,7 @@ def border(seconds: float, to_come: float = 0.0) -> None:
     """Mark a border between blocks, at which code that has been compiled is loaded, and other code is requested.
 
     Both are done only if they pay: the last block took some seconds, and what is known to follow will take others if it
-    is interpreted.
+    is interpreted. The first blocks must have shown what code there is.
     """
     global _spent, _next, _counted
     if not _wanted:
@@ -81,7 +83,7 @@ def border(seconds: float, to_come: float = 0.0) -> None:
     now = time.monotonic()
     # Blocks of a learner that plays others contain theirs.
     _spent, _counted = _spent + min(seconds, now - _counted), now
-    if _spent + to_come < _PAYS or now < _next or not _lock.acquire(blocking=False):
+    if _spent < _SHOWN or _spent + to_come < _PAYS or now < _next or not _lock.acquire(blocking=False):
         return
     try:
         # Where nothing can be written, all is interpreted.
