@@ -86,9 +86,14 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
         "FriedmanDrift": lambda: synth.FriedmanDrift(drift_type="gra", position=(2000, 4000), seed=1).take(6000),
         "Planes2D": lambda: synth.Planes2D(seed=1).take(6000),
         "Mv": lambda: synth.Mv(seed=1).take(6000),
+        # Unseen as well.
+        "Friedman": lambda: synth.Friedman(seed=11).take(6000),
+        "ChickWeights": datasets.ChickWeights,
     }
     for name, make in numbers.items():
         yield name, lambda make=make: table(make(), 0)
+    yield "Friedman 2", lambda: (*made.make_friedman2(6000, noise=50, random_state=11), 0)
+    yield "Friedman 3", lambda: (*made.make_friedman3(6000, noise=0.1, random_state=11), 0)
 
 
 def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
@@ -113,6 +118,35 @@ def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, i
     yield "Sine, drift", lambda: table(drift(synth.Sine, 0, 2, has_noise=True), 2)
     yield "STAGGER, drift", lambda: table(drift(synth.STAGGER, 0, 2), 2)
     yield "LED, drift", lambda: table(synth.LEDDrift(seed=7, noise_percentage=0.1, n_drift_features=4).take(10_000), 10)
+    # Played once more, and nothing was chosen since.
+    yield from later()
+
+
+def later() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield the last ten of the unseen streams."""
+    seed = 11
+
+    def swap(first: Any, second: Any) -> Any:
+        return synth.ConceptDriftStream(first, second, seed=seed, position=5000, width=500).take(10_000)
+
+    def forest(trees: int, samples: int) -> Any:
+        return synth.RandomTree(seed_tree=trees, seed_sample=samples)
+
+    yield "moons", lambda: (*made.make_moons(10_000, noise=0.3, random_state=seed), 2)
+    quantiles: dict[str, Any] = {"n_samples": 10_000, "n_features": 10, "n_classes": 3, "random_state": seed}
+    yield "Gaussian quantiles", lambda: (*made.make_gaussian_quantiles(**quantiles), 3)
+    few: dict[str, Any] = {"n_features": 30, "n_informative": 6, "weights": [0.9], "flip_y": 0.03, "random_state": seed}
+    yield "rare class", lambda: (*made.make_classification(10_000, **few), 2)
+    yield "Waveform", lambda: table(synth.Waveform(seed=seed, has_noise=True).take(10_000), 3)
+    yield "RandomTree", lambda: table(forest(seed, seed).take(10_000), 2)
+    centres: dict[str, Any] = {"n_classes": 6, "n_features": 15, "n_centroids": 60}
+    yield "RandomRBF", lambda: table(synth.RandomRBF(seed, seed, **centres).take(10_000), 6)
+    yield "RandomTree, drift", lambda: table(swap(forest(seed, 1), forest(seed + 1, 2)), 2)
+    noiseless = synth.Waveform(seed=4, has_noise=False)
+    yield "Waveform, drift", lambda: table(swap(synth.Waveform(seed=3), noiseless), 3)
+    turning: dict[str, Any] = {"n_features": 20, "n_drift_features": 10, "mag_change": 0.01, "noise_percentage": 0.1}
+    yield "Hyperplane, noisy", lambda: table(synth.Hyperplane(seed=seed, **turning).take(10_000), 2)
+    yield "Agrawal 7", lambda: table(synth.Agrawal(7, seed=seed, perturbation=0.1).take(10_000), 2)
 
 
 def of_card(name: str) -> tuple[np.ndarray, np.ndarray, int]:
