@@ -93,7 +93,8 @@ def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
     columns = [Column(sample.name, at, **_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
     for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
-        if column.kind == "number" and named and _is_index_name(column.name) and _counts(sample.values):
+        like_ids = column.name.lower() in INDEX_NAMES or re.search(r"([_\W]id|[a-z]I[dD])$", column.name)
+        if column.kind == "number" and named and like_ids and _counts(sample.values):
             columns[at] = replace(column, kind="index", why="left out: it counts the rows")
     return columns
 
@@ -141,10 +142,6 @@ def _number(distinct: set[Any], what: str, so_far: str) -> dict[str, Any]:
     if len({float(value) for value in distinct}) == 1:
         return {"kind": "constant", "why": f"always {next(iter(distinct))} in {so_far}"}
     return {"kind": "number", "why": f"{what} in {so_far}"}
-
-
-def _is_index_name(name: str) -> bool:
-    return name.lower() in INDEX_NAMES or re.search(r"([_\W]id|[a-z]I[dD])$", name) is not None
 
 
 def _counts(values: Sequence[Any]) -> bool:
