@@ -107,9 +107,6 @@ def _table(results: Results, spec: TableSpec) -> Table:
     return replace(table, verdict=_verdict(table, spec, divisor, n_absent))
 
 
-# Rows.
-
-
 @dataclass(frozen=True)
 class _Rows:
     """The rows of a table.
@@ -250,9 +247,6 @@ def _merged(rows: list[Row]) -> list[Row]:
             first = first._replace(header=header, mean_budget="", cells=cells, same=tuple(same))
         found.append(first)
     return found
-
-
-# Findings.
 
 
 def _outside(results: Results, table: Table) -> list[Outside]:
