@@ -20,8 +20,8 @@ from budgetrun.results.plotting import slug
 from budgetrun.results.report import figures, listings, tables
 from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.figures import Drawn
-from budgetrun.results.report.formats import in_words, moment, plain, template
-from budgetrun.results.report.layout import NONE, Listing, Table
+from budgetrun.results.report.formats import in_words, plain, template
+from budgetrun.results.report.layout import Listing, Table
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.files import MANIFEST
@@ -143,7 +143,6 @@ class Report:
             datasets=datasets,
             dataset_grid=Grid(_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
             facts=_facts(self.results),
-            provenance=_provenance(self.results),
             findings=findings,
         )
 
@@ -215,8 +214,8 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def _facts(results: Results) -> list[tuple[str, str]]:
-    """Return the settings that hold for all runs."""
+def _facts(results: Results) -> list[tuple[str, str | None]]:
+    """Return the settings that hold for all runs, None for one that is not known."""
     config, problem, tie = results.config, results.config.problem, None
     compiled = results.manifest.get("compiled")
     if problem.ties and not results.of_batch:
@@ -226,46 +225,10 @@ def _facts(results: Results) -> list[tuple[str, str]]:
     for label in results.labels:
         texts = [setting.text for setting in results.settings(label) if setting.items]
         names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
-    return _known(
+    return [
         ("Profile", results.manifest.get("profile")),
         ("Solvers" if results.of_batch else "Learners", listed(names)),
         ("Tie", tie),
         ("Arithmetic", config.dtype),
         ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
-    )
-
-
-def _provenance(results: Results) -> list[tuple[str, str]]:
-    """Return what made these results: times, code and machine."""
-    manifest = results.manifest
-    git = manifest.get("git") or {}
-    state = "with uncommitted changes" if git.get("dirty") else "clean"
-    commit = f"{git['commit']} ({state})" if git.get("commit") else "none (not a checkout)"
-    names = {"cpu": "CPU", "blas": "BLAS"}
-    versions = [(names.get(name, name), value) for name, value in (manifest.get("versions") or {}).items()]
-    return _known(
-        ("Config", results.name),
-        ("Started", moment(manifest.get("start"))),
-        ("Ended", moment(manifest.get("end"))),
-        ("Wall time", _duration(manifest.get("seconds"))),
-        ("Parallel jobs", manifest.get("jobs")),
-        ("Seed", manifest.get("seed")),
-        ("Git commit", commit),
-        ("Code hash", manifest.get("code")),
-        *versions,
-    )
-
-
-def _known(*facts: tuple[str, Any]) -> list[tuple[str, str]]:
-    return [(name, in_words(value)) for name, value in facts if value is not None]
-
-
-def _duration(seconds: Any) -> str:
-    """Return ``12.3 s``, ``3 min 20 s`` or ``1 h 5 min``."""
-    if not isinstance(seconds, int | float):
-        return NONE
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, of_hour = divmod(minutes, 60)
-    return f"{hours} h {of_hour} min" if hours else f"{minutes} min {rest} s"
+    ]
