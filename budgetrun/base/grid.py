@@ -1,4 +1,4 @@
-"""Tables of cells with words, and one printer per format: text, Markdown, CSV and LaTeX; pages have a template."""
+"""Tables of cells with words, and one printer per format: text, Markdown and CSV; pages and LaTeX have templates."""
 
 import csv as csv_module
 import io
@@ -132,34 +132,6 @@ def _csv_cell(value: Any) -> Any:
     return cell(shown) if isinstance(shown, str) else shown
 
 
-def latex(grids: Sequence[Grid], caption: str, label: str) -> str:
-    """Return tables with the same columns as one floating table, for \\usepackage{booktabs,graphicx}."""
-    head, words = (next(grids[0].lines()), grids[0].words) if grids else ([""], (0,))
-    body: list[str] = []
-    for grid in grids:
-        title = _formula(grid.title, r"\emph{{{}}}")
-        body += [r"\midrule", *([rf"\multicolumn{{{len(head)}}}{{l}}{{{title}}} \\"] if grid.title else [])]
-        rows = list(grid.lines())[1:]
-        body += [" & ".join([_formula(row[0]), *map(latex_text, row[1:])]) + r" \\" for row in rows]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{latex_text(caption)}}}",
-            rf"\label{{tab:{label}}}",
-            # Scaled down to the text's width, never up.
-            r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{{''.join('l' if i in words else 'r' for i in range(len(head)))}}}",
-            r"\toprule",
-            " & ".join(map(latex_text, head)) + r" \\",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}}",
-            r"\end{table}",
-        ]
-    )
-
-
 _LATEX = {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
@@ -180,7 +152,7 @@ def latex_text(shown: str) -> str:
     return re.sub(r"(?<=[ (])-(?=\d)", "$-$", escaped)
 
 
-def _formula(shown: str, other: str = "{}") -> str:
+def formula(shown: str, other: str = "{}") -> str:
     """Return text that may start with a budget such as ``B = p/2``, which is a formula; ``other`` frames other text."""
     budget = re.match(r"B = [\d.e+]*(?: ?p)?(?:/\d+)?(?=$|,| \()", shown)
     return f"${budget[0]}${latex_text(shown[budget.end() :])}" if budget else other.format(latex_text(shown))

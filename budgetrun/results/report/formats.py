@@ -9,32 +9,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from budgetrun.base import grid
-from budgetrun.base.grid import Grid, latex_text, markdown_text
+from budgetrun.base.grid import Grid
 from budgetrun.results.report.layout import NONE, Cell, Listing, Table
 
 NO_EXPLANATION = "no explanation recorded"
-
-
-def tex(table: Table | Listing) -> str:
-    """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
-    needs = "% needs \\usepackage{booktabs,graphicx}\n"
-    if isinstance(table, Listing):
-        return needs + grid.latex([table.grid], table.caption, table.name) + "\n"
-    verdict = [f"{table.verdict.text}.", table.verdict.remark] if table.verdict else []
-    parts = [needs + grid.latex(table.grids(), " ".join([table.caption, *verdict, *table.notes]), table.name)]
-    if "relative" in table.shows:
-        parts.append(grid.latex(table.grids(table.ratio), table.relative_caption, f"{table.name}-relative"))
-    if table.outside:
-        unexplained = rf"\emph{{{NO_EXPLANATION}}}"
-        items = [f"{latex_text(text)}. {see or unexplained}" for text, see in table.outside_words()]
-        parts.append(rf"\paragraph{{{latex_text(table.outside_title)}}}" + "\n" + _tex_list("itemize", items))
-    if table.explanations:
-        parts.append("What was found:\n" + _tex_list("enumerate", map(latex_text, table.explanations)))
-    return "\n\n".join(parts) + "\n"
-
-
-def _tex_list(kind: str, items: Iterable[str]) -> str:
-    return "\n".join([rf"\begin{{{kind}}}", *(rf"  \item {item}" for item in items), rf"\end{{{kind}}}"])
 
 
 def in_words(value: Any) -> str:
@@ -76,14 +54,17 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters.update(markdown=grid.markdown, escaped=markdown_text, when=moment, duration=duration, words=in_words)
+_PAGES.filters.update(markdown=grid.markdown, escaped=grid.markdown_text, latex=grid.latex_text, formula=grid.formula)
+_PAGES.filters.update(when=moment, duration=duration, words=in_words)
 _PAGES.globals.update(Cell=grid.Cell, no_explanation=NO_EXPLANATION)
 template = _PAGES.get_template
+# Braces and the percent sign are LaTeX's own.
+_LATEX = _PAGES.overlay("<%", "%>", "<<", ">>", "<#", "#>", autoescape=False)
 # One writer for each kind of file in the folder tables/.
 WRITERS: dict[str, Callable[[Table | Listing], str]] = {
     "csv": lambda table: grid.csv(table.csv_rows),
     "md": lambda table: template("table.md.jinja").render(table=table),
-    "tex": tex,
+    "tex": lambda table: _LATEX.get_template("table.tex.jinja").render(table=table),
 }
 
 

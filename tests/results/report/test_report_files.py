@@ -26,7 +26,8 @@ from budgetrun.base.files import own_folder
 from budgetrun.base.grid import Cell, Grid
 from budgetrun.results.plotting import save, slug
 from budgetrun.results.report import figures
-from budgetrun.results.report.formats import template
+from budgetrun.results.report.formats import WRITERS, template
+from budgetrun.results.report.layout import Listing
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.store.read import load
 
@@ -381,3 +382,10 @@ def test_a_table_of_a_page_is_escaped_and_marked():
     long = "w" * 31
     text = html(Grid(["x", long], [["a", long], ["b", long[1:]]], words=(0, 1)), "t")
     assert [line.count('class="text wide"') for line in text.splitlines() if long[1:] in line] == [0, 1, 0]
+
+
+def test_latex_sets_budgets_as_formulas():
+    listing = Listing("t", "50% of them", "", {}, ["data", "error"], [["B = p/2, a|b", 1.5]], 1)
+    lines = WRITERS["tex"](listing).splitlines()
+    assert r"\caption{50\% of them.}" in lines
+    assert r"$B = p/2$, a\textbar{}b & 1.50 \\" in lines
