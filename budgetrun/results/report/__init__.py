@@ -122,21 +122,12 @@ class Report:
 
     def _page(self, selections: list[Listing], costs: list[Listing], drawn: list[Drawn]) -> str:
         datasets, findings = _datasets(self.results), tables.other_findings(self.results, self.tables)
-        # A paper's table leads its page; otherwise figures do.
-        figures_first = not self.tables[0].title.startswith("Table")
-        contents = [(f"table-{table.name}", table.title) for table in self.tables]
-        contents[1:1] = [("findings", "Findings")] if findings else []
-        if drawn:
-            contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
-        contents += [(listing.name, listing.title) for listing in selections]
-        contents += [("choices", "Choices")] if self.results.report.choices else []
-        contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
         return template("page.html.jinja").render(
             title=self.title,
             report=self,
             results=self.results,
-            contents=contents,
-            figures_first=figures_first,
+            # A paper's table leads its page; otherwise figures do.
+            figures_first=not self.tables[0].title.startswith("Table"),
             selections=selections,
             costs=costs,
             figures=drawn,
