@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -223,15 +223,10 @@ def _like_labels(column: Column, sample: Sample) -> bool:
     return whole and 1 < len(distinct) <= MOST_LABELS
 
 
-def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return columns as values that JSON can hold."""
-    return [asdict(column) for column in columns]
-
-
 def fitted_columns(
     learned: Sequence[dict[str, Any]], given: Sequence[Column], where: str, label: str | int | None
 ) -> list[Column]:
-    """Return given columns as those of another table, which `to_json` gave, in its order: by name, if both have names.
+    """Return given columns as those of another table, as `asdict` gave them, in its order: by name, if both have names.
 
     An InputError names a column that is missing.
     """
