@@ -285,9 +285,6 @@ def other_findings(results: Results, tables: list[Table]) -> list[str]:
     return [finding.text for finding in results.report.findings if finding.text not in used]
 
 
-# The verdict, and the readings of a paper's text that fit best.
-
-
 def _best(table: Table, datasets: list[str], aliases: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Return one column and one dataset of those that share their published numbers, and all others.
 
