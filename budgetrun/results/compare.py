@@ -160,7 +160,7 @@ class Comparison:
         rows = []
         for one in shown:
             mean, low, high, p, effect = one.paired
-            named = [*_named(one.unit, heads), *[one.contender] * several, f"{one.n}"]
+            named = [*(getattr(one.unit, head) for head in heads), *[one.contender] * several, f"{one.n}"]
             interval = f"{self._signed(low)} to {self._signed(high)}" if one.n > 1 else ""
             percent = f"{100 * mean / abs(one.first):+.1f}%" if one.first else ""
             numbers = [words(one.first), words(one.mean), self._signed(mean), interval, percent]
@@ -181,7 +181,7 @@ class Comparison:
         heads = _heads(shown)
         ranks, pairs = [], []
         for one in shown:
-            named, (chi2, p, f, distance) = _named(one.unit, heads), one.friedman
+            named, (chi2, p, f, distance) = [getattr(one.unit, head) for head in heads], one.friedman
             tested = [f"{chi2:.2f}", p_in_words(p), f"{f:.2f}", f"{distance:.2f}"]
             ranks.append([*named, f"{one.n}", *map("{:.3f}".format, one.ranks), *tested])
             for (first, second, test), p in zip(one.pairs, one.p_holm, strict=True):
@@ -455,10 +455,6 @@ def _heads(shown: Iterable[Difference | Overall]) -> list[str]:
     """Return which parts of the units any of them has."""
     units = [one.unit for one in shown]
     return [name for name in Unit._fields if any(getattr(unit, name) for unit in units)]
-
-
-def _named(unit: Unit, heads: list[str]) -> list[str]:
-    return [str(getattr(unit, head)) for head in heads]
 
 
 def _effect(effect: float) -> str:

@@ -133,7 +133,7 @@ class Report:
             figures=drawn,
             datasets=datasets,
             dataset_grid=Grid(_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
-            facts=_facts(self.results),
+            algorithms=_algorithms(self.results),
             findings=findings,
         )
 
@@ -205,21 +205,10 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def _facts(results: Results) -> list[tuple[str, str | None]]:
-    """Return the settings that hold for all runs, None for one that is not known."""
-    config, problem, tie = results.config, results.config.problem, None
-    compiled = results.manifest.get("compiled")
-    if problem.ties and not results.of_batch:
-        tied = "f(x) = 0" if problem.of_signs else "a largest score that another class shares"
-        tie = "positive: f(x) = 0 predicts +1" if config.tie == "positive" else f"mistake: {tied} counts as a mistake"
+def _algorithms(results: Results) -> str:
+    """Return the titles of the algorithms, each with its settings."""
     names = []
     for label in results.labels:
         texts = [setting.text for setting in results.settings(label) if setting.items]
         names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
-    return [
-        ("Profile", results.manifest.get("profile")),
-        ("Solvers" if results.of_batch else "Learners", listed(names)),
-        ("Tie", tie),
-        ("Arithmetic", config.dtype),
-        ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
-    ]
+    return listed(names)
