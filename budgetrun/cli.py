@@ -355,10 +355,10 @@ def check(configs: tuple[str, ...]) -> None:
         fewest = f"{counts[0]:,} to " if len(counts) > 1 else ""
         of = f"{fewest}{counted(counts[-1], 'setting')} of {counted(len(loaded.algorithms), 'algorithm')}"
         say(f"{name}: valid; {of} on {counted(len(loaded.datasets), 'dataset')}")
-        for found in map(inspect, loaded.datasets):
-            for line in found.told:
+        for about, faults in map(inspect, loaded.datasets):
+            for line in about:
                 say(f"  {line}")
-            problems += found.problems
+            problems += faults
     if problems:
         raise InputError("\n".join(problems))
 

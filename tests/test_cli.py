@@ -31,7 +31,7 @@ def here(tmp_path, monkeypatch):
     """Run every test in its own folder, without data or network."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("the download failed", offline=True))
+    monkeypatch.setattr(files, "_download", lambda card, file: (None, "the download failed", True))
     monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 

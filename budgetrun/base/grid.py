@@ -1,4 +1,4 @@
-"""Tables of cells with words, and one printer per format: text, Markdown, CSV, LaTeX and HTML."""
+"""Tables of cells with words, and one printer per format: text, Markdown and CSV; pages and LaTeX have templates."""
 
 import csv as csv_module
 import io
@@ -7,8 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-from markupsafe import Markup, escape
 
 # Texts that a spreadsheet would execute, unless they are numbers.
 _FORMULA = re.compile(r"[=+\-@\t\r\n](?!$)")
@@ -134,34 +132,6 @@ def _csv_cell(value: Any) -> Any:
     return cell(shown) if isinstance(shown, str) else shown
 
 
-def latex(grids: Sequence[Grid], caption: str, label: str) -> str:
-    """Return tables with the same columns as one floating table, for \\usepackage{booktabs,graphicx}."""
-    head, words = (next(grids[0].lines()), grids[0].words) if grids else ([""], (0,))
-    body: list[str] = []
-    for grid in grids:
-        title = _formula(grid.title, r"\emph{{{}}}")
-        body += [r"\midrule", *([rf"\multicolumn{{{len(head)}}}{{l}}{{{title}}} \\"] if grid.title else [])]
-        rows = list(grid.lines())[1:]
-        body += [" & ".join([_formula(row[0]), *map(latex_text, row[1:])]) + r" \\" for row in rows]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{latex_text(caption)}}}",
-            rf"\label{{tab:{label}}}",
-            # Scaled down to the text's width, never up.
-            r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%",
-            rf"\begin{{tabular}}{{{''.join('l' if i in words else 'r' for i in range(len(head)))}}}",
-            r"\toprule",
-            " & ".join(map(latex_text, head)) + r" \\",
-            *body,
-            r"\bottomrule",
-            r"\end{tabular}}",
-            r"\end{table}",
-        ]
-    )
-
-
 _LATEX = {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
@@ -182,46 +152,7 @@ def latex_text(shown: str) -> str:
     return re.sub(r"(?<=[ (])-(?=\d)", "$-$", escaped)
 
 
-def _formula(shown: str, other: str = "{}") -> str:
+def formula(shown: str, other: str = "{}") -> str:
     """Return text that may start with a budget such as ``B = p/2``, which is a formula; ``other`` frames other text."""
     budget = re.match(r"B = [\d.e+]*(?: ?p)?(?:/\d+)?(?=$|,| \()", shown)
     return f"${budget[0]}${latex_text(shown[budget.end() :])}" if budget else other.format(latex_text(shown))
-
-
-def html(grid: Grid, label: str = "", style: str = "sorted") -> Markup:
-    """Return a table for a page, in a frame that scrolls; ``label`` says what it is, ``style`` names its classes."""
-    head = Markup("").join(_html_cell(cell, i, grid, is_head=True) for i, cell in enumerate(grid.columns))
-    rows = (Markup("").join(_html_cell(cell, i, grid) for i, cell in enumerate(row)) for row in grid.rows)
-    body = Markup("\n").join(Markup("<tr>{}</tr>").format(row) for row in rows)
-    many = " many" if len(grid.columns) > 7 else ""
-    return Markup(
-        '<div class="scroll" role="region" tabindex="0" aria-label="{}">\n<table class="{}">\n{}<thead><tr>{}</tr>'
-        "</thead>\n<tbody>\n{}\n</tbody>\n</table>\n</div>\n"
-    ).format(
-        ", ".join(filter(None, (label, grid.title))),
-        style + many,
-        Markup("<caption>{}</caption>\n").format(grid.title) if grid.title else "",
-        head,
-        body,
-    )
-
-
-def _html_cell(cell: str | Cell, i: int, grid: Grid, is_head: bool = False) -> Markup:
-    one = _cell(cell)
-    name = "th" if is_head or i == 0 else "td"
-    marks = [one.mark] if one.mark else []
-    # A long text may break its line.
-    marks += ["text wide" if len(one.text) > 30 and not is_head else "text"] if i and i in grid.words else []
-    given = {
-        "scope": ("col" if is_head else "row") if name == "th" else "",
-        "class": " ".join(marks),
-        "title": one.hint,
-        "data-value": "" if one.value is None else one.value,
-    }
-    # Formatting with Markup takes long for large tables.
-    attributes = "".join(f' {key}="{escape(value)}"' for key, value in given.items() if value != "")
-    shown = escape(one.text)
-    if is_head:
-        shown = shown.replace("(", Markup("<wbr>(")).replace("[", Markup("<wbr>["))
-    below = "".join(f"<small>{escape(line)}</small>" for line in one.below)
-    return Markup(f"<{name}{attributes}>{shown}{below}</{name}>")  # all parts are escaped

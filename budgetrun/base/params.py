@@ -49,9 +49,6 @@ Factors = Annotated[tuple[Positive, ...], Field(min_length=1)]
 # Values of parameters that learners require, where a user names none: starting points, to be chosen for the data.
 STARTING = {"eta": 0.1, "epsilon": 0.6, "step": 0.5, "features": 300, "phi": 0.999, "delta": 1.0}
 
-# -- formulas and conditions -------------------------------------------------------------------------------------------
-
-
 _FUNCTIONS: dict[str, Any] = {"sqrt": math.sqrt, "log": math.log, "exp": math.exp, "min": min, "max": max}
 _FUNCTIONS["round"] = lambda value: float(math.floor(value + 0.5))
 _OF_SEVERAL = ("min", "max")

@@ -22,12 +22,7 @@ def modules(package: str) -> Iterator[ModuleType]:
 
 def classes(package: str, base: type[T]) -> list[type[T]]:
     """Return the concrete subclasses of ``base`` that the modules of a package define."""
-    return [thing for thing in _defined_in_all(package) if issubclass(thing, base)]
-
-
-@cache
-def _defined_in_all(package: str) -> list[type]:
-    return [thing for module in modules(package) for thing in defined_in(module, object)]
+    return [thing for module in modules(package) for thing in defined_in(module, base)]
 
 
 def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:

@@ -305,7 +305,7 @@ def _selection(
     if of != EACH:
         checker.labels_exist(here, of, labels)
     for label in {label for group in groups for label in group}:
-        if label in known and isinstance(known[label].budget, FractionBudget):
+        if label in known and known[label].budget_of:
             text = f"{label!r} has a budget that depends on another run; candidates need budgets of their own"
             checker.add(here, text)
     if not all(groups):

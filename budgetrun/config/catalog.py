@@ -50,27 +50,24 @@ def lines(what: str) -> list[tuple[str, str]]:
 def _page(title: str, cls: Any) -> str:
     page_of = sections(cls.__doc__ or "")
     of_kernel = issubclass(cls, kernels.Kernel)
-    told = _told(page_of.get("Parameters", ""))
+    described = entries(page_of.get("Parameters", ""))
+    told = {name: _sentence(text.partition("\n")[2]) for names, text in described for name in names.split(", ")}
     if of_kernel and "gamma" in parameters(cls) and cls.of_distance:
         told.setdefault("gamma", "auto is the median heuristic on the first 1,000 rounds.")
-    page = [title, *_wrapped(page_of[""], "  ")]
+    page = [title, *_wrapped(page_of[""])]
     for name, parameter in parameters(cls).items():
         wanted = ValueType(parameter.annotation).wanted
         default = "required" if parameter.default is parameter.empty else f"default {value_text(parameter.default)}"
         head = f"{name}: {wanted}; {default}." if name != "seed" else "seeds: the number of seeds, from 0; default 1."
-        page += _wrapped(f"{head} {told.get(name, '')}", "  ", "      ")
+        page += _wrapped(f"{head} {told.get(name, '')}", "      ")
     if not of_kernel:
-        page += _wrapped(f"Cost: {_cost(cls, page_of.get('Notes', ''))}", "  ", "      ")
+        kind, first = kinds.kind_of(cls.name), _sentence(page_of.get("Notes", ""))
+        # The first sentence of the notes, if it is about that; another kind of run than a learner tells its cost.
+        cost = filter(None, (kind.cost(cls) if kind else "", first if "O(" in first else ""))
+        page += _wrapped(f"Cost: {' '.join(cost)}", "      ")
         page += [f"  Memory: {_memory(cls)}.", f"  Classes: {_classes(cls)}."]
-        page += _wrapped(f"Paper: {' '.join(page_of['References'].split())}", "  ", "      ")
+        page += _wrapped(f"Paper: {page_of['References']}", "      ")
     return "\n".join(page)
-
-
-def _cost(cls: Any, notes: str) -> str:
-    """Return the first sentence of the notes if it is about that; another kind of run than a learner tells its cost."""
-    first = _sentence(notes)
-    kind = kinds.kind_of(cls.name)
-    return " ".join(filter(None, (kind.cost(cls) if kind else "", first if "O(" in first else "")))
 
 
 def _memory(cls: Any) -> str:
@@ -98,14 +95,6 @@ def _classes(cls: Any) -> str:
     return f"two; with task: multiclass one learner per class ({variant})"
 
 
-def _told(section: str) -> dict[str, str]:
-    """Return what a section says about each parameter, its first sentence."""
-    found: dict[str, str] = {}
-    for names, entry in entries(section):
-        found |= dict.fromkeys(names.split(", "), _sentence(entry.partition("\n")[2]))
-    return found
-
-
 def _sentence(text: str) -> str:
     """Return the first sentence of a text, in one line."""
     text = " ".join(text.split())
@@ -113,6 +102,5 @@ def _sentence(text: str) -> str:
     return text[: end.end()] if end else text
 
 
-def _wrapped(text: str, indent: str, following: str | None = None) -> list[str]:
-    text = " ".join(text.split())
-    return textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=following or indent)
+def _wrapped(text: str, following: str = "  ") -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), _WIDTH, initial_indent="  ", subsequent_indent=following)

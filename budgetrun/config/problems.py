@@ -192,9 +192,6 @@ def _range(schema: Schema) -> str:
     return f" {' and '.join(limits)}" if limits else ""
 
 
-# -- types of names ----------------------------------------------------------------------------------------------------
-
-
 def _one_line(name: str) -> str:
     if len(name) > _MOST_LETTERS or not name.strip() or "\n" in name:
         raise ValueError(f"must be one line of at most {_MOST_LETTERS} characters, got {quoted(name)}")
@@ -217,8 +214,6 @@ FileName = Annotated[
     AfterValidator(_one_line),
     AfterValidator(_not_a_device),
 ]
-
-# -- the values of a document ------------------------------------------------------------------------------------------
 
 Values = dict[str, Any]
 Check = Callable[[Any, KeyPath, ValueType], list[Any]]

@@ -210,9 +210,6 @@ def _top_types() -> dict[str, ValueType]:
     return types | some | mappings | {"kernel": _MAPPING, "select": ValueType(_Some, required=False)}
 
 
-# -- kernels and datasets ----------------------------------------------------------------------------------------------
-
-
 def _kernel(checker: Checker, data: Any, path: KeyPath) -> KernelSpec | None:
     """Return a kernel; None if there is none or it is wrong."""
     if data is None:

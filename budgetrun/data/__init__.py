@@ -1,19 +1,7 @@
 """Data sets: find and verify files, read them, and order the rounds of each repetition."""
 
-from budgetrun.data.cards import Card, CardFile, card, list_cards
+from budgetrun.data.cards import Card, card, list_cards
 from budgetrun.data.files import fetch, verify
-from budgetrun.data.streams import STREAM_REVISION, Stream, StreamInfo, open_stream, stream_info
+from budgetrun.data.streams import Stream, StreamInfo, open_stream, stream_info
 
-__all__ = [
-    "STREAM_REVISION",
-    "Card",
-    "CardFile",
-    "Stream",
-    "StreamInfo",
-    "card",
-    "fetch",
-    "list_cards",
-    "open_stream",
-    "stream_info",
-    "verify",
-]
+__all__ = ["Card", "Stream", "StreamInfo", "card", "fetch", "list_cards", "open_stream", "stream_info", "verify"]

@@ -22,17 +22,12 @@ from typing import Any, BinaryIO, NamedTuple
 from budgetrun.base import limits
 from budgetrun.base.errors import InputError, clipped, listed, printable
 
-
-def _xz() -> lzma.LZMADecompressor:
-    # The header says how much memory its dictionary takes.
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=int(min(limits.limit(), 2**63)))
-
-
 # Decompressors of one stream, which check its checksum at its end.
 DECOMPRESS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS),
     ".bz2": bz2.BZ2Decompressor,
-    ".xz": _xz,
+    # The header says how much memory its dictionary takes.
+    ".xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=int(min(limits.limit(), 2**63))),
 }
 ZIP = ".zip"
 # Between and after streams, zero bytes may follow in multiples of this; formats that are not here allow none.

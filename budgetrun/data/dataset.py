@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from budgetrun.data.content import Held, Origin, Stamp, hashed, read_content, sh
 from budgetrun.data.formats import Content, Examples, Layout, matrix_bytes
 from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, is_table, origin_of, reader_of, stamp_of
-from budgetrun.data.tables.columns import to_json
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
 from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
@@ -207,7 +206,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
     assert table.sha256 is not None
-    learned = {"columns": to_json(table.columns), "classes": None, **table.means}
+    learned = {"columns": list(map(asdict, table.columns)), "classes": None, **table.means}
     known: dict[str, Any] = {"notes": table.notes(), "encoding": learned}
     return Dataset.of(Examples(X, y), {path.name: table.sha256}, table.reader, n_bytes, **known)
 

@@ -5,7 +5,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from budgetrun.base.errors import DataMissingError, InputError, counted
@@ -87,26 +86,23 @@ def locate(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, dow
     """Return the paths of the files of some parts, as `fetch` does, but without verifying those found here."""
     files = card.files_of(parts)
     paths = [find(file, data_dir) for file in files]
-    failures: list[_Failure] = []
+    reasons, offline = list[str](), False
     for at, file in enumerate(files):
         if paths[at] is None and file.sha256 is None:
-            failures.append(_Failure(card.obtain or "files without a known checksum are never downloaded"))
-        elif paths[at] is None and download and not any(failure.offline for failure in failures):
-            outcome = _download(card, file)
-            if isinstance(outcome, Path):
-                paths[at] = outcome
-            else:
-                failures.append(outcome)
+            reasons.append(card.obtain or "files without a known checksum are never downloaded")
+        elif paths[at] is None and download and not offline:
+            paths[at], why, offline = _download(card, file)
+            reasons += [why] if paths[at] is None else []
     absent = [file for file, path in zip(files, paths, strict=True) if path is None]
     if absent:
         count = f"{len(absent)} of {counted(len(files), 'file')} {'is' if len(absent) == 1 else 'are'}"
-        reasons = "; ".join(dict.fromkeys(failure.text for failure in failures)) or "nothing was downloaded"
+        why = "; ".join(dict.fromkeys(reasons)) or "nothing was downloaded"
         places = ""
         for file in absent:
             by_hand = f" (from {' or '.join(file.urls)})" if file.urls and file.sha256 is None else ""
             places += f"\n  put {file.file}{by_hand} at {cache_folder() / file.file}"
         raise DataMissingError(
-            f"dataset '{card.name}': {count} missing, and {reasons}{places}\n"
+            f"dataset '{card.name}': {count} missing, and {why}{places}\n"
             f"  or name a folder that has them with --data or ${ENVIRONMENT}"
         )
     return [path for path in paths if path is not None]
@@ -130,19 +126,14 @@ def verify(card: Card, data_dir: Path | None = None) -> list[tuple[CardFile, Pat
     return found
 
 
-@dataclass(frozen=True)
-class _Failure:
-    """Reason why a file is still missing, as a clause; ``offline`` if trying further files would be pointless."""
+def _download(card: Card, file: CardFile) -> tuple[Path | None, str, bool]:
+    """Return the path of a file from the first of its addresses that has it: complete and verified, or None.
 
-    text: str
-    offline: bool = False
-
-
-def _download(card: Card, file: CardFile) -> Path | _Failure:
-    """Return the path of a file from the first of its addresses that has it: complete and verified, or not at all."""
+    If it is None, a clause says why, and whether trying further files would be pointless.
+    """
     import requests
 
-    failure = _Failure(f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made")
+    why, offline = f"{file.file} has no public address; see datasets/{card.name}.yaml for how it was made", False
     target = cache_folder() / file.file
     for url in file.urls:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -153,15 +144,19 @@ def _download(card: Card, file: CardFile) -> Path | _Failure:
             except requests.exceptions.RequestException as error:
                 offline = isinstance(error, requests.exceptions.ConnectionError)
                 told = type(error).__name__ if error.response is None else f"HTTP {error.response.status_code}"
-                failure = _Failure(f"the download of {url} failed ({told})", offline)
+                why = f"the download of {url} failed ({told})"
             except InputError:
-                failure = _Failure(f"{url} sent a damaged file, which was discarded")
+                why, offline = f"{url} sent a damaged file, which was discarded", False
             else:
                 if found == file.sha256:
-                    return arrived.replace(target.with_name(bare_name(target.name) + compression(arrived.name)))
+                    return (
+                        arrived.replace(target.with_name(bare_name(target.name) + compression(arrived.name))),
+                        "",
+                        False,
+                    )
                 told = f"sha256 {found}, expected {file.sha256}"
-                failure = _Failure(f"{url} sent another file, which was discarded: {told}")
-    return failure
+                why, offline = f"{url} sent another file, which was discarded: {told}", False
+    return None, why, offline
 
 
 def _retrieve(url: str, folder: Path) -> Path:

@@ -134,7 +134,10 @@ def open_stream(
 
     rows = np.arange(len(dataset.codes))
     if spec.balanced:
-        rows = _balanced(rng(SUBSET), _binary(signs, where)[dataset.codes])
+        # The smaller class, and as many random examples of the larger one.
+        y = _binary(signs, where)[dataset.codes]
+        small, large = sorted((np.flatnonzero(y > 0), np.flatnonzero(y < 0)), key=len)
+        rows = np.sort(np.concatenate([small, rng(SUBSET).choice(large, size=len(small), replace=False)]))
     if spec.order == "permuted":
         rows = rows[permutation_of(spec.name, seed, repetition, len(rows))]
     flip = np.where(rng(NOISE).random(len(rows)) < spec.noise, np.int8(-1), np.int8(1))
@@ -231,12 +234,6 @@ def _binary(signs: dict[str, NDArray[Any]], where: str) -> NDArray[Any]:
     return signs["-"]
 
 
-def _balanced(rng: np.random.Generator, y: NDArray[np.int8]) -> NDArray[np.intp]:
-    """Return the rows of the smaller class and as many random ones of the larger, in file order."""
-    small, large = sorted((np.flatnonzero(y > 0), np.flatnonzero(y < 0)), key=len)
-    return np.sort(np.concatenate([small, rng.choice(large, size=len(small), replace=False)]))
-
-
 def _take(X: Rows, rows: NDArray[np.intp]) -> Rows:
     taken = X[rows]
     if not isinstance(stored(taken), np.ndarray):
@@ -331,20 +328,12 @@ def _equal_splits(classes: Sequence[Label], where: str) -> dict[str, NDArray[Any
     return tasks
 
 
-@dataclass
-class Inspection:
-    """Sentences about a dataset, and sentences about its faults."""
-
-    told: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-
-def inspect(dataset: DatasetSpec) -> Inspection:
-    """Return the size and the classes of a dataset. Nothing is downloaded.
+def inspect(dataset: DatasetSpec) -> tuple[list[str], list[str]]:
+    """Return sentences on the size and the classes of a dataset, and on its faults. Nothing is downloaded.
 
     A user's own files are read. A card's files are only looked for; a missing one is a note, not a problem.
     """
-    found, numbers = Inspection(), not problem_of(dataset.task).of_classes
+    about, faults, numbers = list[str](), list[str](), not problem_of(dataset.task).of_classes
     try:
         for source, name in zip(sources_of(dataset), (dataset.label, f"{dataset.label} (test)"), strict=True):
             if source is None:
@@ -354,22 +343,22 @@ def inspect(dataset: DatasetSpec) -> Inspection:
                 table = open_table(source.path, label=dataset.label_column, missing=dataset.missing, classes=classes)
                 scan = table.scan()
                 told = _size(scan.n_rows, len(table.features), None if numbers else scan.counts)
-                found.told += [f"{name}: {one}" for one in (told, table.label_found) if one] + scan.notes
-                found.problems += scan.problems
+                about += [f"{name}: {one}" for one in (told, table.label_found) if one] + scan.notes
+                faults += scan.problems
             else:
                 facts = source.facts(None, download=False, verify=False)
                 told = _size(facts.n_examples, facts.n_features, None if numbers else facts.counts)
-                found.told.append(f"{name}: {told}")
+                about.append(f"{name}: {told}")
                 if source.card.format != "generated":
                     files.locate(source.card, source.parts, download=False)
-        if not found.problems:
+        if not faults:
             # Settings that do not go together, such as three classes and a task of two.
             stream_info(dataset, download=False, verify=False)
     except DataMissingError as error:
-        found.told.append(f"note: {error}")
+        about.append(f"note: {error}")
     except InputError as error:
-        found.problems.append(str(error))
-    return found
+        faults.append(str(error))
+    return about, faults
 
 
 def _size(n_rows: int, n_features: int, counts: Mapping[Any, int] | None) -> str:

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from budgetrun.base.files import growing
 from budgetrun.base.grid import cell
 from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
-from budgetrun.data.tables.columns import Column, to_json
+from budgetrun.data.tables.columns import Column
 from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
 from budgetrun.state import load_state, using
 
@@ -165,7 +166,7 @@ def _opened(
         found = open_table(source, label=label, missing=missing, classes=classes).label_column
         if found is not None:
             columns.insert(found.position - 1 if names is None else d, found)
-    learned = {"columns": to_json(columns), "classes": classes, "n_features": d, "sparse": model._sparse}
+    learned = {"columns": list(map(asdict, columns)), "classes": classes, "n_features": d, "sparse": model._sparse}
     try:
         return open_table(source, label=label, missing=missing, encoding=learned)
     except InputError as error:

@@ -160,7 +160,7 @@ class Comparison:
         rows = []
         for one in shown:
             mean, low, high, p, effect = one.paired
-            named = [*_named(one.unit, heads), *[one.contender] * several, f"{one.n}"]
+            named = [*(getattr(one.unit, head) for head in heads), *[one.contender] * several, f"{one.n}"]
             interval = f"{self._signed(low)} to {self._signed(high)}" if one.n > 1 else ""
             percent = f"{100 * mean / abs(one.first):+.1f}%" if one.first else ""
             numbers = [words(one.first), words(one.mean), self._signed(mean), interval, percent]
@@ -181,7 +181,7 @@ class Comparison:
         heads = _heads(shown)
         ranks, pairs = [], []
         for one in shown:
-            named, (chi2, p, f, distance) = _named(one.unit, heads), one.friedman
+            named, (chi2, p, f, distance) = [getattr(one.unit, head) for head in heads], one.friedman
             tested = [f"{chi2:.2f}", p_in_words(p), f"{f:.2f}", f"{distance:.2f}"]
             ranks.append([*named, f"{one.n}", *map("{:.3f}".format, one.ranks), *tested])
             for (first, second, test), p in zip(one.pairs, one.p_holm, strict=True):
@@ -236,8 +236,11 @@ def compare(
     shown = _quantity(quantity, [one.results for one in found])
     notes: list[str] = []
     if any(len(one.results.settings(one.label, data)) > 1 for one in found for data in one.results.datasets):
-        shown = LATER.get(shown, shown)
-        found = [_chosen(one, notes) for one in found]
+        # A label has the setting that the first tenth of each stream chooses.
+        shown, how = LATER.get(shown, shown), ChooseSpec(by="prefix")
+        choices = [choose(one.results, TableSpec(name="compare", columns=(one.label,), choose=how)) for one in found]
+        notes += [note for choice in choices for note in choice.notes]
+        found = [replace(one, results=choice.results) for one, choice in zip(found, choices, strict=True)]
     short = [f"{one.label}@{one.budget}" if one.budget else one.label or one.results.folder.name for one in found]
     names = short if len(set(short)) == len(short) else given
     found = [replace(one, name=name) for one, name in zip(found, names, strict=True)]
@@ -258,9 +261,6 @@ def compare(
     more = sum(unit not in first.values for one in others for unit in one.values)
     notes += [f"Left out: {counted(more, 'unit')} that {first.name} does not have."] if more else []
     return Comparison(list(names), shown, test, tolerance, differences, overall, absent, list(dict.fromkeys(notes)))
-
-
-# Reading.
 
 
 def _open(given: str) -> Contender:
@@ -287,13 +287,6 @@ def _quantity(name: str | None, every: Sequence[Results]) -> Quantity:
     return quantity
 
 
-def _chosen(one: Contender, notes: list[str]) -> Contender:
-    """Return a label with the setting that the first tenth of each stream chooses."""
-    choice = choose(one.results, TableSpec(name="compare", columns=(one.label,), choose=ChooseSpec(by="prefix")))
-    notes += choice.notes
-    return replace(one, results=choice.results)
-
-
 def _values(one: Contender, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
     name, label, budget, runs = one.name, one.label, one.budget, one.results.runs
     found: dict[Unit, pd.Series[float]] = {}
@@ -317,9 +310,6 @@ def _values(one: Contender, quantity: Quantity) -> dict[Unit, pd.Series[float]]:
         known = ", ".join(dict.fromkeys(title for own in titles.values() for title in own))
         raise InputError(f"{name}: no budget {budget!r}; its budgets are {known}")
     return found
-
-
-# Matching.
 
 
 def _checksum(results: Results, dataset: str) -> tuple[str, str]:
@@ -379,9 +369,6 @@ def _renamed(first: Contender, other: Contender) -> dict[Unit, pd.Series[float]]
                 f", {common} of them in both; complete the sweeps, or repeat one with equal repetitions"
             )
     return found
-
-
-# Testing.
 
 
 def _differences(
@@ -464,17 +451,10 @@ def drawn(figure: Figure) -> Markup:
     return Markup(found.getvalue()[found.getvalue().index("<svg") :])
 
 
-# Words.
-
-
 def _heads(shown: Iterable[Difference | Overall]) -> list[str]:
     """Return which parts of the units any of them has."""
     units = [one.unit for one in shown]
     return [name for name in Unit._fields if any(getattr(unit, name) for unit in units)]
-
-
-def _named(unit: Unit, heads: list[str]) -> list[str]:
-    return [str(getattr(unit, head)) for head in heads]
 
 
 def _effect(effect: float) -> str:

@@ -15,7 +15,7 @@ from budgetrun import engine
 from budgetrun.base.errors import InputError
 from budgetrun.config import kinds
 from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
-from budgetrun.data import STREAM_REVISION, StreamInfo
+from budgetrun.data.streams import STREAM_REVISION, StreamInfo
 from budgetrun.kernels import Kernel
 from budgetrun.play import selection
 

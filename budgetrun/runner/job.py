@@ -223,9 +223,6 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------
-
-
 def _peak_mb() -> float:
     """Return the peak memory since the job began, in MB of 2^20 bytes."""
     with suppress(OSError):
@@ -272,9 +269,6 @@ def row_of(run: Run, job: Job, *, status: str = "done", error: str = "", **measu
         learner_memory=spec.learner_memory,
         **measured,
     )
-
-
-# -- jobs of learners ----------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import os
 import shlex
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -201,9 +201,7 @@ def make_plan(
         plan.too_little += [f"{dataset.label}: too little memory for {', '.join(small)}; left out"] if small else []
         plan.revisions.update(part for spec in specs for part in identity.revisions(spec, dataset, info))
         plan.revisions.update(map(identity.revision_of_rule, config.select))
-        entries = _entries(config, dataset, info, specs)
-        for repetition, task in itertools.product(range(dataset.repetitions or 1), tasks):
-            plan.runs += _runs(config, dataset, repetition, task, entries)
+        plan.runs += _runs(config, dataset, info, specs, tasks)
     if problems:
         raise InputError("\n".join(problems))
     return plan
@@ -311,22 +309,15 @@ def _with_budget(spec: RunSpec, algorithm: Any, info: StreamInfo) -> RunSpec:
     return replace(spec, budget=budget_at(largest))
 
 
-class _Entry(NamedTuple):
-    """What the runs of a spec have in common on all tasks and repetitions of a dataset."""
-
-    position: int  # in the order of the specs
-    spec: RunSpec
-    run_id: Callable[[int, str, int, str | None], str]
-    by_repetition: bool
-    follows: int | None  # the position of the spec whose support sizes the budget is a fraction of
-
-
-def _entries(config: Config, dataset: DatasetSpec, info: StreamInfo, specs: Sequence[RunSpec]) -> list[_Entry]:
-    """Return the specs, those that budgets follow first, because their ids are part of the followers' ids."""
+def _runs(
+    config: Config, dataset: DatasetSpec, info: StreamInfo, specs: Sequence[RunSpec], tasks: Sequence[str]
+) -> Iterator[Run]:
+    """Yield the runs on all tasks of all repetitions of a dataset, each in the order of the specs, then selections."""
     algorithms, entries = config.on(dataset.label), []
     followed = {spec.budget_of for spec in specs}
     # Budgets follow the first seed of a setting.
     first: dict[tuple[str, str, str], int] = {}
+    # Specs that budgets follow come first, because their ids are part of the followers' ids.
     for i, spec in sorted(enumerate(specs), key=lambda item: item[1].budget_of is not None):
         kernel, follows = spec.kernel.text if spec.kernel else "", None
         if spec.budget_of is not None:
@@ -334,26 +325,22 @@ def _entries(config: Config, dataset: DatasetSpec, info: StreamInfo, specs: Sequ
         elif spec.label in followed:
             first.setdefault((kernel, spec.label, json.dumps(algorithms[spec.label].source_setting(spec))), i)
         by_repetition = algorithms[spec.label].seeds == "by_repetition"
-        entries.append(_Entry(i, spec, identity.run_ids(config, dataset, info, spec), by_repetition, follows))
-    return entries
-
-
-def _runs(config: Config, dataset: DatasetSpec, repetition: int, task: str, entries: Sequence[_Entry]) -> list[Run]:
-    """Return the runs on one task of one repetition, in the order of their specs."""
-    runs: dict[int, Run] = {}
-    for i, spec, id_of, by_repetition, follows in entries:
-        if by_repetition:
-            spec = replace(spec, seed=repetition)
-        source = None if follows is None else runs[follows]
-        run_id = id_of(repetition, task, spec.seed, source.run_id if source else None)
-        runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
-    found = [runs[i] for i in range(len(entries))]
-    for select in config.select:
-        candidates = tuple(run for run in found if run.spec.label in select.of)
-        rule = RunSpec(select.label, select.rule, None, select.parameters, None, None, 0, task=candidates[0].spec.task)
-        run_id = identity.selection_id(select, [run.run_id for run in candidates])
-        found.append(Run(run_id, rule, dataset.label, task, repetition, candidates=candidates))
-    return found
+        entries.append((i, spec, identity.run_ids(config, dataset, info, spec), by_repetition, follows))
+    for repetition, task in itertools.product(range(dataset.repetitions or 1), tasks):
+        runs: dict[int, Run] = {}
+        for i, spec, id_of, by_repetition, follows in entries:
+            if by_repetition:
+                spec = replace(spec, seed=repetition)
+            source = None if follows is None else runs[follows]
+            run_id = id_of(repetition, task, spec.seed, source.run_id if source else None)
+            runs[i] = Run(run_id, spec, dataset.label, task, repetition, source)
+        found = [runs[i] for i in range(len(entries))]
+        yield from found
+        for select in config.select:
+            candidates = tuple(run for run in found if run.spec.label in select.of)
+            rule = RunSpec(select.label, select.rule, None, select.parameters, task=candidates[0].spec.task)
+            run_id = identity.selection_id(select, [run.run_id for run in candidates])
+            yield Run(run_id, rule, dataset.label, task, repetition, candidates=candidates)
 
 
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:

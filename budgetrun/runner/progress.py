@@ -77,15 +77,13 @@ class Progress(Display):
     """Counts finished runs, and estimates the time left from how long they took, compared with their estimates."""
 
     def __init__(self, n_runs: int, seconds: float, workers: int) -> None:
-        self._left, self._workers = seconds, workers
+        # The estimated time of the runs that are left.
+        self.left = seconds
+        self._workers = workers
         self._estimated = self._taken = self._longest = 0.0
         # Estimated seconds of the running jobs that have passed.
         self._partly = 0.0
         super().__init__(n_runs, bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]")
-
-    def expect(self, seconds: float) -> None:
-        """Replace the estimated time of the runs that are left."""
-        self._left = seconds
 
     def partly(self, estimated: float, running: int) -> None:
         """Show how much of ``running`` running jobs has been done, in estimated seconds."""
@@ -96,7 +94,7 @@ class Progress(Display):
     def advance(self, n_runs: int, estimated: float, taken: float, dataset: str) -> None:
         """Count ``n_runs`` more as finished; they were estimated to take ``estimated`` seconds and took ``taken``."""
         self._partly = 0.0
-        self._left -= estimated
+        self.left -= estimated
         self._estimated += estimated
         self._taken += taken
         self._longest = max(self._longest, taken)
@@ -111,7 +109,7 @@ class Progress(Display):
         """Return about how long the rest takes."""
         if self.done == self.total:
             return ""
-        left = max(0.0, self._left - self._partly)
+        left = max(0.0, self.left - self._partly)
         expected = left / self._workers
         spent, done = time.monotonic() - self.began, self._estimated + self._partly
         if not self._partly:

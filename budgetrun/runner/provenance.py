@@ -35,6 +35,9 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         datasets = old.get("datasets", {}) | datasets
         if recorded.keys() > plan.infos.keys():
             whole = of_shard(make_plan(config, download=False, only=recorded, recorded=recorded), options.shard)
+    # The optional packages that learners are from.
+    learners = map(algorithm_of, {id(one.spec): one.spec for run in whole.runs for one in run.played}.values())
+    packages = sorted({name for learner in learners for name in getattr(learner, "packages", ())})
     new = {
         "name": config.name,
         "source": config.source,
@@ -46,7 +49,7 @@ def manifest(config: Config, plan: Plan, options: Options, store: Store | None) 
         "profile": config.profile,
         **({"shard": str(options.shard)} if options.shard else {}),
         "seed": config.seed,
-        "versions": versions(*([compiling.COMPILER] if config.kind or compiling.on() else []), *_packages(whole.runs)),
+        "versions": versions(*([compiling.COMPILER] if config.kind or compiling.on() else []), *packages),
         "compiled": compiling.on(),
         "revisions": sorted(whole.revisions),
         "plan": summary(whole.runs),
@@ -124,12 +127,6 @@ def replanned(manifest: dict[str, Any]) -> tuple[Config, Plan]:
 def now() -> str:
     """Return the time in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def _packages(runs: Iterable[Run]) -> list[str]:
-    """Return the optional packages that learners of these runs are from."""
-    played = {id(one.spec): one.spec for run in runs for one in run.played}
-    return sorted({name for learner in map(algorithm_of, played.values()) for name in getattr(learner, "packages", ())})
 
 
 def versions(*more: str) -> dict[str, str]:

@@ -149,7 +149,7 @@ class _Sweep:
             known_sizes = done.intersection(run.run_id for run in sources(others))
             sizes = {run_id: int(rows[run_id]["support_size"]) for run_id in known_sizes}
             ready = with_budgets(others, sizes)
-            progress.expect(sum(self._seconds(job) for job in self._jobs(ready)))
+            progress.left = sum(self._seconds(job) for job in self._jobs(ready))
             self._run_jobs(self._jobs(ready), progress)
             known = {run.run_id for run in ready}
             why = "its budget is a fraction of the support size of a {} run{} that failed"

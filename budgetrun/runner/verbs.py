@@ -96,9 +96,7 @@ def _complete(folder: Path) -> None:
         say(f"{store.rebuilt}; it has been rebuilt from {store.parts}", err=True)
 
 
-# -- completion in a shell ---------------------------------------------------------------------------------------------
-
-# Nothing is imported to find names, because every key press waits.
+# Nothing is imported to find names that complete a word, because every key press waits.
 _NAME = re.compile(r'^    name = "(\S+)"$', re.MULTILINE)
 _PACKAGE = Path(__file__).parents[1]
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

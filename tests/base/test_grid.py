@@ -26,20 +26,3 @@ def test_markdown_escapes_all_but_raw_text():
 
 def test_csv_has_exact_numbers_and_no_formulas():
     assert grid.csv([["a", "b"], [0.1 + 0.2, None], ["=1", float("nan")]]) == "a,b\n0.3,\n'=1,\n"
-
-
-def test_latex_sets_budgets_as_formulas():
-    lines = grid.latex([TABLE], "50% of them", "t").splitlines()
-    assert r"\caption{50\% of them}" in lines
-    assert r"\multicolumn{2}{l}{$B = p/2$} \\" in lines
-    assert r"a\textbar{}b & 1.5 \\" in lines
-
-
-def test_html_escapes_and_marks():
-    text = grid.html(Grid(["<x>", "n"], TABLE.rows), "a & b")
-    assert 'aria-label="a &amp; b"' in text
-    assert '<th scope="col">&lt;x&gt;</th>' in text
-    assert '<td class="best" title="hint" data-value="1.5">1.5<small>of 2</small></td>' in text
-    long = "w" * 31
-    text = grid.html(Grid(["x", long], [["a", long], ["b", long[1:]]], words=(0, 1)), "t")
-    assert [line.count('class="text wide"') for line in text.splitlines() if long[1:] in line] == [0, 1, 0]

@@ -206,8 +206,8 @@ def test_info_of_an_own_file(own, tmp_path):
 def test_settings_that_do_not_go_together_are_found_without_playing(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("a,1\nb,2\nc,3\n")
-    assert inspect(spec("own", path=path, task="multiclass")).problems == []
-    (told,) = inspect(spec("own", path=path, positive=9)).problems
+    assert inspect(spec("own", path=path, task="multiclass"))[1] == []
+    _, (told,) = inspect(spec("own", path=path, positive=9))
     assert "positive: no example is labelled 9" in told
 
 
@@ -221,7 +221,7 @@ def test_the_memory_of_data_is_that_of_rows_labels_and_order(tmp_path):
 def test_twenty_classes_are_named(tmp_path, n, more):
     path = tmp_path / "own.csv"
     path.write_text("".join(f"{i % n},{i}\n" for i in range(2 * n)))
-    told = inspect(spec("own", path=path, task="multiclass")).told
+    told, _ = inspect(spec("own", path=path, task="multiclass"))
     named = ", ".join(f"{label} (2)" for label in range(20))
     assert told[0].partition(": ")[2] == f"{2 * n} rows x 1 feature; {n} classes: {named}{more}"
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from cases import STREAMS, TASKS, WHOLE, all_cases
 
 from budgetrun import config, engine, kernels
-from budgetrun.data import STREAM_REVISION, open_stream, stream_info
+from budgetrun.data.streams import STREAM_REVISION, open_stream, stream_info
 from budgetrun.engine import Group, score
 from budgetrun.kernels.kinds import floats
 from budgetrun.learners import find, registry

@@ -27,7 +27,7 @@ COMMITTED = sorted(path.parent.name for path in (TOP / "results").glob("*/manife
 def no_data(tmp_path, monkeypatch):
     """Neither files nor a network."""
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("no network", offline=True))
+    monkeypatch.setattr(files, "_download", lambda card, file: (None, "no network", True))
     monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 

@@ -223,9 +223,7 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
 
 
 def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, monkeypatch):
-    from budgetrun.data.files import _Failure
-
-    monkeypatch.setattr("budgetrun.data.files._download", lambda *_: _Failure("the download failed", offline=True))
+    monkeypatch.setattr("budgetrun.data.files._download", lambda *_: (None, "the download failed", True))
     monkeypatch.setattr("budgetrun.data.files.cache_folder", lambda: tmp_path / "cache")
     monkeypatch.delenv("BUDGETRUN_DATA", raising=False)
     path = config(tmp_path, datasets=[{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}])

@@ -69,6 +69,10 @@ class Delimited(Reader):
         head = content.head_lines(origin)
         self._n_comments = _n_comments(head)
         self.separator = _separator(head.split(b"\n", self._n_comments)[-1])
+        s = re.escape(self.separator)
+        self._field_pattern = re.compile(rf'(?: *+"((?:[^"]|"")*+)"([^{s}\n]*+)|([^{s}\n]*+))({s}|\n)')
+        field = rf'(?: *+"(?:[^"]|"")*+"[^{s}\n]*+|(?! *")[^{s}\n]*+)'
+        self._rows_pattern = re.compile(rf"(?:{field}(?:{s}{field})*+\n)*+".encode())
         if b'"' in head:
             head = content.head_lines(origin, self._whole)
         head = head.split(b"\n", self._n_comments)[-1]
@@ -208,7 +212,7 @@ class Delimited(Reader):
     def _whole(self, text: bytes) -> int:
         if b'"' not in text:
             return last_line_end(text)
-        found = _rows_pattern(self.separator).match(text)
+        found = self._rows_pattern.match(text)
         return found.end() if found else 0
 
     def _rows(self, text: bytes) -> Iterator[_Row]:
@@ -221,7 +225,7 @@ class Delimited(Reader):
             return
         fields: list[str] = []
         number = start = 0
-        for found in _field_pattern(self.separator).finditer(lines):
+        for found in self._field_pattern.finditer(lines):
             quoted, rest, plain, end = found.groups()
             fields.append(plain if quoted is None else quoted.replace('""', '"') + rest)
             number += found[0].count("\n")
@@ -229,19 +233,6 @@ class Delimited(Reader):
                 if len(fields) > 1 or fields[0].strip(" ") or quoted is not None:
                     yield _Row(fields, start, number)
                 fields, start = [], number
-
-
-@cache
-def _field_pattern(separator: str) -> re.Pattern[str]:
-    s = re.escape(separator)
-    return re.compile(rf'(?: *+"((?:[^"]|"")*+)"([^{s}\n]*+)|([^{s}\n]*+))({s}|\n)')
-
-
-@cache
-def _rows_pattern(separator: str) -> re.Pattern[bytes]:
-    s = re.escape(separator)
-    field = rf'(?: *+"(?:[^"]|"")*+"[^{s}\n]*+|(?! *")[^{s}\n]*+)'
-    return re.compile(rf"(?:{field}(?:{s}{field})*+\n)*+".encode())
 
 
 def _separator(head: bytes) -> str:

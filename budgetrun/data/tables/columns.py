@@ -4,7 +4,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -93,7 +93,8 @@ def columns_of(samples: Sequence[Sample], named: bool) -> list[Column]:
     """Return the columns of a table, none of them the label yet; a column that counts the rows is left out."""
     columns = [Column(sample.name, at, **_kind(sample), named=named) for at, sample in enumerate(samples, start=1)]
     for at, (column, sample) in enumerate(zip(columns, samples, strict=True)):
-        if column.kind == "number" and named and _is_index_name(column.name) and _counts(sample.values):
+        like_ids = column.name.lower() in INDEX_NAMES or re.search(r"([_\W]id|[a-z]I[dD])$", column.name)
+        if column.kind == "number" and named and like_ids and _counts(sample.values):
             columns[at] = replace(column, kind="index", why="left out: it counts the rows")
     return columns
 
@@ -141,10 +142,6 @@ def _number(distinct: set[Any], what: str, so_far: str) -> dict[str, Any]:
     if len({float(value) for value in distinct}) == 1:
         return {"kind": "constant", "why": f"always {next(iter(distinct))} in {so_far}"}
     return {"kind": "number", "why": f"{what} in {so_far}"}
-
-
-def _is_index_name(name: str) -> bool:
-    return name.lower() in INDEX_NAMES or re.search(r"([_\W]id|[a-z]I[dD])$", name) is not None
 
 
 def _counts(values: Sequence[Any]) -> bool:
@@ -226,15 +223,10 @@ def _like_labels(column: Column, sample: Sample) -> bool:
     return whole and 1 < len(distinct) <= MOST_LABELS
 
 
-def to_json(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return columns as values that JSON can hold."""
-    return [asdict(column) for column in columns]
-
-
 def fitted_columns(
     learned: Sequence[dict[str, Any]], given: Sequence[Column], where: str, label: str | int | None
 ) -> list[Column]:
-    """Return given columns as those of another table, which `to_json` gave, in its order: by name, if both have names.
+    """Return given columns as those of another table, as `asdict` gave them, in its order: by name, if both have names.
 
     An InputError names a column that is missing.
     """

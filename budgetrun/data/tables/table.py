@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, NamedTuple, TypeVar
@@ -221,7 +221,7 @@ class Table:
         if isinstance(self._reader, Vectors):
             return {"n_features": len(self.features), "classes": classes, **self._reader.fitting}
         assert self._encoder
-        return {"columns": columns.to_json(self.columns), "classes": classes, **self.means}
+        return {"columns": list(map(asdict, self.columns)), "classes": classes, **self.means}
 
     @property
     def means(self) -> dict[str, Any]:

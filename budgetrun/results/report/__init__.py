@@ -20,8 +20,8 @@ from budgetrun.results.plotting import slug
 from budgetrun.results.report import figures, listings, tables
 from budgetrun.results.report.evidence import with_numbers
 from budgetrun.results.report.figures import Drawn
-from budgetrun.results.report.formats import in_words, moment, plain, template
-from budgetrun.results.report.layout import NONE, Listing, Table
+from budgetrun.results.report.formats import in_words, plain, template
+from budgetrun.results.report.layout import Listing, Table
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.files import MANIFEST
@@ -122,28 +122,18 @@ class Report:
 
     def _page(self, selections: list[Listing], costs: list[Listing], drawn: list[Drawn]) -> str:
         datasets, findings = _datasets(self.results), tables.other_findings(self.results, self.tables)
-        # A paper's table leads its page; otherwise figures do.
-        figures_first = not self.tables[0].title.startswith("Table")
-        contents = [(f"table-{table.name}", table.title) for table in self.tables]
-        contents[1:1] = [("findings", "Findings")] if findings else []
-        if drawn:
-            contents.insert(0 if figures_first else len(contents), ("figures", "Figures"))
-        contents += [(listing.name, listing.title) for listing in selections]
-        contents += [("choices", "Choices")] if self.results.report.choices else []
-        contents += [("run", "What was run"), ("time", "Time"), ("provenance", "Provenance")]
         return template("page.html.jinja").render(
             title=self.title,
             report=self,
             results=self.results,
-            contents=contents,
-            figures_first=figures_first,
+            # A paper's table leads its page; otherwise figures do.
+            figures_first=not self.tables[0].title.startswith("Table"),
             selections=selections,
             costs=costs,
             figures=drawn,
             datasets=datasets,
             dataset_grid=Grid(_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
-            facts=_facts(self.results),
-            provenance=_provenance(self.results),
+            algorithms=_algorithms(self.results),
             findings=findings,
         )
 
@@ -215,57 +205,10 @@ def _datasets(results: Results) -> list[dict[str, Any]]:
     return found
 
 
-def _facts(results: Results) -> list[tuple[str, str]]:
-    """Return the settings that hold for all runs."""
-    config, problem, tie = results.config, results.config.problem, None
-    compiled = results.manifest.get("compiled")
-    if problem.ties and not results.of_batch:
-        tied = "f(x) = 0" if problem.of_signs else "a largest score that another class shares"
-        tie = "positive: f(x) = 0 predicts +1" if config.tie == "positive" else f"mistake: {tied} counts as a mistake"
+def _algorithms(results: Results) -> str:
+    """Return the titles of the algorithms, each with its settings."""
     names = []
     for label in results.labels:
         texts = [setting.text for setting in results.settings(label) if setting.items]
         names.append(results.title(label) + (f" ({'; '.join(texts)})" if texts else ""))
-    return _known(
-        ("Profile", results.manifest.get("profile")),
-        ("Solvers" if results.of_batch else "Learners", listed(names)),
-        ("Tie", tie),
-        ("Arithmetic", config.dtype),
-        ("Loops", None if compiled is None else "compiled" if compiled else "numpy"),
-    )
-
-
-def _provenance(results: Results) -> list[tuple[str, str]]:
-    """Return what made these results: times, code and machine."""
-    manifest = results.manifest
-    git = manifest.get("git") or {}
-    state = "with uncommitted changes" if git.get("dirty") else "clean"
-    commit = f"{git['commit']} ({state})" if git.get("commit") else "none (not a checkout)"
-    names = {"cpu": "CPU", "blas": "BLAS"}
-    versions = [(names.get(name, name), value) for name, value in (manifest.get("versions") or {}).items()]
-    return _known(
-        ("Config", results.name),
-        ("Started", moment(manifest.get("start"))),
-        ("Ended", moment(manifest.get("end"))),
-        ("Wall time", _duration(manifest.get("seconds"))),
-        ("Parallel jobs", manifest.get("jobs")),
-        ("Seed", manifest.get("seed")),
-        ("Git commit", commit),
-        ("Code hash", manifest.get("code")),
-        *versions,
-    )
-
-
-def _known(*facts: tuple[str, Any]) -> list[tuple[str, str]]:
-    return [(name, in_words(value)) for name, value in facts if value is not None]
-
-
-def _duration(seconds: Any) -> str:
-    """Return ``12.3 s``, ``3 min 20 s`` or ``1 h 5 min``."""
-    if not isinstance(seconds, int | float):
-        return NONE
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, of_hour = divmod(minutes, 60)
-    return f"{hours} h {of_hour} min" if hours else f"{minutes} min {rest} s"
+    return listed(names)

@@ -6,7 +6,7 @@ The rules are those of docs/configs.md, "Comparing learners".
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,11 +72,8 @@ def _at_ends(candidates: Sequence[Candidate]) -> tuple[int, int]:
     return sum(own[0] + own[-1] for own in counts), sum(map(sum, counts))
 
 
-class Paired(NamedTuple):
-    """The difference of a cell from the best of its row, over the streams of both, in the table's unit."""
-
-    test: statistics.Paired
-    p_holm: float  # by Holm's method in the table
+# By a cell and the best of its row: their difference in the table's unit, and its p by Holm's method in the table.
+Pairs = dict[tuple[Place, Place], tuple[statistics.Paired, float]]
 
 
 def compared(table: Table, results: Results, runs: pd.DataFrame) -> Table:
@@ -91,7 +88,7 @@ def compared(table: Table, results: Results, runs: pd.DataFrame) -> Table:
     return replace(table, blocks=blocks, paired=paired)
 
 
-def _paired(table: Table, runs: pd.DataFrame) -> dict[tuple[Place, Place], Paired]:
+def _paired(table: Table, runs: pd.DataFrame) -> Pairs:
     means = by_stream(runs, table.quantity)
     tests = {}
     for row in (row for block in table.blocks for row in block.rows):
@@ -102,19 +99,19 @@ def _paired(table: Table, runs: pd.DataFrame) -> dict[tuple[Place, Place], Paire
                 if len(differences) > 1:
                     tests[cell.key, best.key] = statistics.paired(differences)
     adjusted = holm([one.p for one in tests.values()])
-    return {keys: Paired(one, p) for (keys, one), p in zip(tests.items(), adjusted, strict=True)}
+    return {keys: (one, p) for (keys, one), p in zip(tests.items(), adjusted, strict=True)}
 
 
-def _marked(row: Row, paired: dict[tuple[Place, Place], Paired], families: dict[str, str]) -> Row:
+def _marked(row: Row, paired: Pairs, families: dict[str, str]) -> Row:
     best, cells = _compared(row)
     if best is None:
         return row
     key, floor = best.key, [_mean(cell) for cell in cells if families.get(cell.place.label) == "constant"]
 
     def mark(cell: Cell) -> str:
-        one = paired.get((cell.key, key))
+        _, p = paired.get((cell.key, key), (None, 0.0))
         above = floor and _mean(cell) >= floor[0] and families.get(cell.place.label) != "constant"
-        return "*" * (cell is best or (one is not None and one.p_holm >= LEVEL)) + "‡" * bool(above)
+        return "*" * (cell is best or p >= LEVEL) + "‡" * bool(above)
 
     return row._replace(cells=[replace(cell, mark=mark(cell)) if cell.measured else cell for cell in row.cells])
 
@@ -159,7 +156,7 @@ def paired_rows(table: Table) -> list[list[Any]]:
     names = ["label", "budget", "setting"]
     header = ["dataset", *names, *(f"best_{name}" for name in names), "difference", "low", "high", "p", "p_holm"]
     found = [header]
-    for (place, best), one in table.paired.items():
+    for (place, best), (test, p_holm) in table.paired.items():
         both = [(each.label, each.budget.title(), each.setting.text) for each in (place, best)]
-        found.append([place.dataset, *both[0], *both[1], *one.test[:4], one.p_holm])
+        found.append([place.dataset, *both[0], *both[1], *test[:4], p_holm])
     return found

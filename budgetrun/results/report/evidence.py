@@ -15,17 +15,8 @@ from budgetrun.base.params import Formula
 from budgetrun.config.quantities import QUANTITIES, Quantity, figures
 from budgetrun.config.report import IN_BRACES
 from budgetrun.config.schema import Label, NumberSpec
-from budgetrun.results.report.numbers import (
-    STREAM,
-    Budget,
-    Measured,
-    Measurements,
-    Place,
-    PublishedNumbers,
-    by_stream,
-    measure,
-    p_in_words,
-)  # fmt: skip
+from budgetrun.results.report import numbers
+from budgetrun.results.report.numbers import Budget, Measured, Place, PublishedNumbers, by_stream, measure
 from budgetrun.results.report.selection import choose
 from budgetrun.results.statistics import paired
 from budgetrun.results.store.files import first_of
@@ -113,7 +104,7 @@ class Evidence:
     def _load(self, name: str) -> Results:
         return self._own if self._own is not None and name == self._own.folder.name else load(self.folder / name)
 
-    def _measure(self, name: str, quantity: Quantity, relative_to: str | None) -> Measurements:
+    def _measure(self, name: str, quantity: Quantity, relative_to: str | None) -> numbers.Measurements:
         results = self.results(name)
         column, _, key = quantity.column.partition(".")
         if column in _JSON:
@@ -165,9 +156,9 @@ class Evidence:
         results, number = self.results(str(spec.results)), None
         for table in results.tables:
             if table.name == spec.published:
-                numbers, quantity = PublishedNumbers.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
+                published, quantity = PublishedNumbers.in_table(table, spec.relative_to), QUANTITIES[table.quantity]
                 # A number is published for the setting that was chosen, which it does not name.
-                number = numbers.of_measured(place) or numbers.of_measured(place._replace(setting=NO_SETTING))
+                number = published.of_measured(place) or published.of_measured(place._replace(setting=NO_SETTING))
                 if number and spec.statistic == "tolerance" and table.tolerance is not None:
                     return Number(table.tolerance, f"{100 * table.tolerance:g}%")
                 value = getattr(number, "value" if spec.statistic == "mean" else "sd", None)
@@ -184,13 +175,13 @@ class Evidence:
         if len(both) < 2 or both.iloc[:, 0].equals(both.iloc[:, 1]):
             raise _Missing(f"no two different runs on several streams to compare in {self.folder / str(spec.results)}")
         p = paired((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()).p
-        return Number(p, p_in_words(p))
+        return Number(p, numbers.p_in_words(p))
 
     def _share(self, spec: NumberSpec) -> Number:
         """Return how often single runs of a label err less than those of another, where both have a full budget."""
         runs = self.results(str(spec.results)).runs
         full = runs[(runs["dataset"] == spec.dataset) & (runs["max_support_size"] >= runs["budget"])]
-        keys = ["budget", *STREAM, "kernel"]
+        keys = ["budget", *numbers.STREAM, "kernel"]
         errors = full[[*keys, "label", "online_error"]]
         pairs = errors[errors["label"] == spec.label].merge(errors[errors["label"] == spec.errs_less_than], on=keys)
         if pairs.empty:

@@ -9,59 +9,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from budgetrun.base import grid
-from budgetrun.base.grid import Grid, latex_text, markdown_text
+from budgetrun.base.grid import Grid
 from budgetrun.results.report.layout import NONE, Cell, Listing, Table
 
 NO_EXPLANATION = "no explanation recorded"
-
-
-def md(table: Table | Listing) -> str:
-    """Return the table in Markdown."""
-    parts = [f"# {markdown_text(table.title)}", markdown_text(table.remark)]
-    if isinstance(table, Listing):
-        return _joined([*parts, grid.markdown(table.grid)])
-    if table.verdict:
-        parts.append(f"**{markdown_text(table.verdict.text)}.** {markdown_text(table.verdict.remark)}".rstrip())
-    parts += map(grid.markdown, table.main.grids())
-    parts.append("\n".join(f"- {markdown_text(note)}" for note in table.notes))
-    if table.main is not table:
-        parts += ["## All readings side by side", *(grid.markdown(block, "###") for block in table.grids())]
-    if "relative" in table.shows:
-        parts += [f"## Relative to {markdown_text(table.reference)}", markdown_text(table.relative_caption)]
-        parts += [grid.markdown(block, "###") for block in table.grids(table.ratio)]
-    if "published" in table.shows:
-        items = (f"- {markdown_text(text)}. {see or f'*{NO_EXPLANATION}*'}" for text, see in table.outside_words())
-        parts += [f"## {table.outside_title}", "\n".join(items) or "None."]
-    if table.explanations:
-        numbered = (f"{i}. {markdown_text(text)}" for i, text in enumerate(table.explanations, start=1))
-        parts += ["What was found:", "\n".join(numbered)]
-    return _joined(parts)
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def tex(table: Table | Listing) -> str:
-    """Return the table in LaTeX for ``\\usepackage{booktabs,graphicx}``."""
-    needs = "% needs \\usepackage{booktabs,graphicx}\n"
-    if isinstance(table, Listing):
-        return needs + grid.latex([table.grid], table.caption, table.name) + "\n"
-    verdict = [f"{table.verdict.text}.", table.verdict.remark] if table.verdict else []
-    parts = [needs + grid.latex(table.grids(), " ".join([table.caption, *verdict, *table.notes]), table.name)]
-    if "relative" in table.shows:
-        parts.append(grid.latex(table.grids(table.ratio), table.relative_caption, f"{table.name}-relative"))
-    if table.outside:
-        unexplained = rf"\emph{{{NO_EXPLANATION}}}"
-        items = [f"{latex_text(text)}. {see or unexplained}" for text, see in table.outside_words()]
-        parts.append(rf"\paragraph{{{latex_text(table.outside_title)}}}" + "\n" + _tex_list("itemize", items))
-    if table.explanations:
-        parts.append("What was found:\n" + _tex_list("enumerate", map(latex_text, table.explanations)))
-    return _joined(parts)
-
-
-def _tex_list(kind: str, items: Iterable[str]) -> str:
-    return "\n".join([rf"\begin{{{kind}}}", *(rf"  \item {item}" for item in items), rf"\end{{{kind}}}"])
 
 
 def in_words(value: Any) -> str:
@@ -84,12 +35,17 @@ def moment(value: Any) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S}" + (f" {at:%Z}" if at.tzinfo else "")
 
 
-# One writer for each kind of file in the folder tables/.
-WRITERS: dict[str, Callable[[Table | Listing], str]] = {
-    "csv": lambda table: grid.csv(table.csv_rows),
-    "md": md,
-    "tex": tex,
-}
+def duration(seconds: Any) -> str:
+    """Return ``12.3 s``, ``3 min 20 s`` or ``1 h 5 min``."""
+    if not isinstance(seconds, int | float):
+        return NONE
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, of_hour = divmod(minutes, 60)
+    return f"{hours} h {of_hour} min" if hours else f"{minutes} min {rest} s"
+
+
 # The templates of pages.
 _PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -98,9 +54,18 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters.update(html=grid.html, markdown=grid.markdown, when=moment, words=in_words)
-_PAGES.globals["no_explanation"] = NO_EXPLANATION
+_PAGES.filters.update(markdown=grid.markdown, escaped=grid.markdown_text, latex=grid.latex_text, formula=grid.formula)
+_PAGES.filters.update(when=moment, duration=duration, words=in_words)
+_PAGES.globals.update(Cell=grid.Cell, no_explanation=NO_EXPLANATION)
 template = _PAGES.get_template
+# Braces and the percent sign are LaTeX's own.
+_LATEX = _PAGES.overlay("<%", "%>", "<<", ">>", "<#", "#>", autoescape=False)
+# One writer for each kind of file in the folder tables/.
+WRITERS: dict[str, Callable[[Table | Listing], str]] = {
+    "csv": lambda table: grid.csv(table.csv_rows),
+    "md": lambda table: template("table.md.jinja").render(table=table),
+    "tex": lambda table: _LATEX.get_template("table.tex.jinja").render(table=table),
+}
 
 
 def plain(table: Table, width: int) -> str:

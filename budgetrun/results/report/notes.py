@@ -1,7 +1,7 @@
 """The sentences below a table: how to read a cell, what differs between columns, what is missing."""
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
-from budgetrun.config.schema import FractionBudget, value_text
+from budgetrun.config.schema import value_text
 from budgetrun.kernels.width import ROUNDS
 from budgetrun.learners.one_vs_rest import is_one_vs_rest
 from budgetrun.results.report.layout import Table
@@ -148,8 +148,8 @@ def _reference(results: Results, columns: list[str]) -> str:
     """Return in words what budgets are fractions of."""
     followers: dict[str, list[str]] = {}
     for label, spec in results.algorithms.items():
-        if label in columns and isinstance(spec.budget, FractionBudget):
-            followers.setdefault(spec.budget.of, []).append(label)
+        if label in columns and spec.budget_of:
+            followers.setdefault(spec.budget_of, []).append(label)
     texts = []
     for source, labels in followers.items():
         runs = results.runs[results.runs["label"] == source]

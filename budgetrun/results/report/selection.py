@@ -8,23 +8,14 @@ import numpy as np
 import pandas as pd
 
 from budgetrun.base.errors import InputError
-from budgetrun.config.quantities import (
-    EARLY_LOG_LOSS,
-    ONLINE_ERROR,
-    PREFIX_MISTAKES,
-    PREFIX_RMSE,
-    QUANTITIES,
-    REST_ERROR,
-    REST_RMSE,
-    RMSE,
-    Quantity,
-)
+from budgetrun.config import quantities
+from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, RMSE, Quantity
 from budgetrun.config.schema import TableSpec
 from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumbers, measure, places_of
 from budgetrun.results.store.read import NO_SETTING, Results, Setting
 
 # What is shown of the remaining rounds after a choice by the first tenth.
-LATER = {ONLINE_ERROR: REST_ERROR, RMSE: REST_RMSE}
+LATER = {ONLINE_ERROR: quantities.REST_ERROR, RMSE: quantities.REST_RMSE}
 # Means of the same numbers in another order may differ by rounding.
 _DIGITS = 9
 
@@ -67,9 +58,9 @@ def choose(results: Results, spec: TableSpec) -> Choice:
     datasets, labels = list(spec.rows or results.datasets), list(spec.columns or results.labels)
     labels += [spec.relative_to] if spec.relative_to is not None else []
     error = QUANTITIES[results.config.problem.error]
-    early = {RMSE: PREFIX_RMSE, ONLINE_ERROR: PREFIX_MISTAKES}[error]
-    if EARLY_LOG_LOSS.name in results.config.metrics:
-        early = EARLY_LOG_LOSS
+    early = {RMSE: quantities.PREFIX_RMSE, ONLINE_ERROR: PREFIX_MISTAKES}[error]
+    if quantities.EARLY_LOG_LOSS.name in results.config.metrics:
+        early = quantities.EARLY_LOG_LOSS
     runs, failed = (_of(frame, datasets, labels) for frame in (results.runs, results.failed))
     if how.by == "prefix":
         runs = _with_rest(results, runs, spec.name, early.column)

@@ -107,9 +107,6 @@ def _table(results: Results, spec: TableSpec) -> Table:
     return replace(table, verdict=_verdict(table, spec, divisor, n_absent))
 
 
-# Rows.
-
-
 @dataclass(frozen=True)
 class _Rows:
     """The rows of a table.
@@ -252,9 +249,6 @@ def _merged(rows: list[Row]) -> list[Row]:
     return found
 
 
-# Findings.
-
-
 def _outside(results: Results, table: Table) -> list[Outside]:
     """Return the cells outside the tolerance, each once, with the findings on them."""
     found: dict[Place, Outside] = {}
@@ -289,9 +283,6 @@ def other_findings(results: Results, tables: list[Table]) -> list[str]:
     """Return the texts of the findings that are on no cell outside a tolerance."""
     used = {text for table in tables for item in table.outside for text in item.findings}
     return [finding.text for finding in results.report.findings if finding.text not in used]
-
-
-# The verdict, and the readings of a paper's text that fit best.
 
 
 def _best(table: Table, datasets: list[str], aliases: Mapping[str, str]) -> tuple[list[str], list[str]]:

@@ -19,15 +19,7 @@ import pandas as pd
 from budgetrun.base.errors import AlteredError, InputError, all_printable, printable
 from budgetrun.config.kinds import learners_for
 from budgetrun.config.report import report_of
-from budgetrun.config.schema import (
-    AlgorithmSpec,
-    Config,
-    DatasetSpec,
-    FractionBudget,
-    ReportSpec,
-    TableSpec,
-    value_text,
-)
+from budgetrun.config.schema import AlgorithmSpec, Config, DatasetSpec, ReportSpec, TableSpec, value_text
 from budgetrun.results.store.files import AGAIN, COLUMNS, MANIFEST, advice, read_manifest, read_table
 from budgetrun.results.store.optimum import Bracket, Problem, with_gaps
 
@@ -322,7 +314,7 @@ def _typed(frame: pd.DataFrame, config: Config, path: Path) -> pd.DataFrame:
     equal: dict[tuple[str, str, Setting], Setting] = {}
     for i, (dataset, label, text) in enumerate(found):
         spec = algorithms.get(label)
-        source = algorithms.get(spec.budget.of) if spec and isinstance(spec.budget, FractionBudget) else None
+        source = algorithms.get(spec.budget_of or "") if spec else None
         shown = all_printable(_json_object(text, "setting", path))
         setting = _setting(shown, kernels.get(dataset, {}), *(one and _on(one, dataset) for one in (spec, source)))
         # Equal settings of a label on a dataset are one object, which is quick to compare.
@@ -406,7 +398,7 @@ def _swept_kernels(config: Config) -> dict[str, dict[str, list[Any]]]:
 
 
 def _on(spec: AlgorithmSpec, dataset: str) -> AlgorithmSpec:
-    return spec.on(dataset) if all(dataset in values.by_dataset for values in spec.by_dataset.values()) else spec
+    return spec.on(dataset) if spec.has(dataset) else spec
 
 
 def _exact(value: Any) -> str:

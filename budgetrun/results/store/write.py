@@ -115,7 +115,13 @@ class Store:
             make_folder(self.parts)
             make_folder(self.curves)
             with self._locked():
-                self._check_config(manifest["config"])
+                old = self.manifest()
+                if old and (differing := differing_keys(manifest["config"], old["config"])):
+                    raise InputError(
+                        f"{self.folder}: these results are those of another config (it differs in: "
+                        f"{', '.join(differing)}); rename the config, choose another folder with --results DIR, or "
+                        "move these results aside with --force"
+                    )
                 self.check()
                 self.write_manifest(manifest)
         except CannotWriteError as error:
@@ -265,14 +271,6 @@ class Store:
         finally:
             with explained(self.folder):
                 self._lock.release()
-
-    def _check_config(self, config: dict[str, Any]) -> None:
-        old = self.manifest()
-        if old and (differing := differing_keys(config, old["config"])):
-            raise InputError(
-                f"{self.folder}: these results are those of another config (it differs in: {', '.join(differing)}); "
-                f"rename the config, choose another folder with --results DIR, or move these results aside with --force"
-            )
 
     def _read_table(self) -> dict[str, Row] | LargeRows:
         """Return the intact rows of the table, or none if it was altered and the parts have all of its runs."""

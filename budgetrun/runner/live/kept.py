@@ -116,9 +116,7 @@ class Best:
     predict = decision_function
 
 
-# -- warnings ---------------------------------------------------------------------------------------------------
-
-# Rounds before anything is said, and the shares of the rounds from which on it is.
+# Rounds before a warning is given, and the shares of the rounds from which on it is.
 _EARLIEST = 1000
 _MOST_ZEROS, _LONG_STRETCH = 0.5, 0.1
 _MOST_NAMED = 5

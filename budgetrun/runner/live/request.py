@@ -3,9 +3,8 @@
 import hashlib
 import re
 from collections.abc import Iterable
-from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +184,7 @@ def learners_of(
     """Return the entries of the learners that a request names, or of the default ones; of those in every table; and
     the names of those that would hold too many examples.
     """
-    known = deepcopy(_defaults()[task])
+    known = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))[task]
     entries, left_out = [_parsed(text) for text in request.algorithms], []
     if not entries:
         budget = _middle(request.budgets)
@@ -198,11 +197,6 @@ def learners_of(
                 left_out.append(entry["name"])
     named = {entry["name"] for entry in entries}
     return entries, [entry for entry in known["always"] if entry["name"] not in named], left_out
-
-
-@cache
-def _defaults() -> Any:
-    return yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text(encoding="utf-8"))
 
 
 def _middle(budgets: Iterable[int]) -> int:
@@ -299,9 +293,6 @@ def _report(
         caption = capitalised(METRICS[metric].in_words)
         tables.append({"name": f"{name}_{metric}", "caption": caption, "quantity": metric})
     return {"tables": tables, "figures": figures, "titles": titles}
-
-
-# -- choices from the first rows ------------------------------------------------------------------------------------
 
 
 def choices(request: Request, table: Table, first: Matrix) -> tuple[Choices, list[str]]:

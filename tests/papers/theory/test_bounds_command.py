@@ -42,7 +42,7 @@ def made(tmp_path_factory):
 @pytest.fixture
 def results(made, tmp_path, monkeypatch):
     """A copy of it, without network."""
-    monkeypatch.setattr(files, "_download", lambda card, file: files._Failure("the download failed", offline=True))
+    monkeypatch.setattr(files, "_download", lambda card, file: (None, "the download failed", True))
     shutil.copytree(made, tmp_path / "small")
     shutil.rmtree(tmp_path / "small" / "parts")
     return tmp_path / "small"

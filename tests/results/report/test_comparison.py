@@ -154,7 +154,7 @@ def test_settings_that_are_not_chosen_are_compared_one_by_one(tmp_path):
     settings = {(one.label, one.setting.text, other.setting.text) for one, other in table.paired}
     of_majority = {("majority", "", "C=0.1"), ("majority", "", "C=1")}
     assert settings == {("perceptron", "C=0.1", "C=0.1"), ("bpa(nearest)", "C=1", "C=1")} | of_majority
-    differences = {f"{key.label}, {best.label}": round(one.test.mean, 6) for (key, best), one in table.paired.items()}
+    differences = {f"{key.label}, {best.label}": round(test.mean, 6) for (key, best), (test, _) in table.paired.items()}
     assert differences == {
         "perceptron, bpa(nearest)": 1.08,
         "bpa(nearest), perceptron": 2.92,
@@ -181,6 +181,6 @@ def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
 
 def test_p_by_holms_method(tmp_path):
     table = table_of(folder_of(tmp_path))
-    ps = sorted((one.test.p, one.p_holm) for one in table.paired.values())
+    ps = sorted((test.p, p) for test, p in table.paired.values())
     assert ps[-1][1] >= ps[0][1]
     assert all(adjusted >= p for p, adjusted in ps)

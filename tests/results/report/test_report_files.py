@@ -23,8 +23,11 @@ from fake_results import (
 )
 
 from budgetrun.base.files import own_folder
+from budgetrun.base.grid import Cell, Grid
 from budgetrun.results.plotting import save, slug
 from budgetrun.results.report import figures
+from budgetrun.results.report.formats import WRITERS, template
+from budgetrun.results.report.layout import Listing
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.store.read import load
 
@@ -368,3 +371,21 @@ def test_figures_of_labels_that_look_alike_in_file_names_have_names_of_their_own
     assert names[0] == "cod-rna"
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", name) for name in names)
+
+
+def test_a_table_of_a_page_is_escaped_and_marked():
+    html = template("grid.html.jinja").module.html
+    text = html(Grid(["<x>", "n"], [["a", Cell("1.5", 1.5, ("of 2",), "hint", "best")]]), "a & b")
+    assert 'aria-label="a &amp; b"' in text
+    assert '<th scope="col">&lt;x&gt;</th>' in text
+    assert '<td class="best" title="hint" data-value="1.5">1.5<small>of 2</small></td>' in text
+    long = "w" * 31
+    text = html(Grid(["x", long], [["a", long], ["b", long[1:]]], words=(0, 1)), "t")
+    assert [line.count('class="text wide"') for line in text.splitlines() if long[1:] in line] == [0, 1, 0]
+
+
+def test_latex_sets_budgets_as_formulas():
+    listing = Listing("t", "50% of them", "", {}, ["data", "error"], [["B = p/2, a|b", 1.5]], 1)
+    lines = WRITERS["tex"](listing).splitlines()
+    assert r"\caption{50\% of them.}" in lines
+    assert r"$B = p/2$, a\textbar{}b & 1.50 \\" in lines

@@ -21,7 +21,7 @@ from fake_results import (
 
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import listings
-from budgetrun.results.report.formats import tex
+from budgetrun.results.report.formats import WRITERS
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, PublishedNumbers, measure
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
@@ -192,7 +192,7 @@ def test_files_and_page_and_summary_name_the_setting_of_each_cell(tmp_path):
 
 def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
     rows = [run("one", "a_b", 9, budget=b, setting={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
-    assert "$B = 5$, eta=1 & 9.00" in tex(table_of(build(tmp_path / "r", rows)))
+    assert "$B = 5$, eta=1 & 9.00" in WRITERS["tex"](table_of(build(tmp_path / "r", rows)))
 
 
 def test_costs_are_summed_over_settings(tmp_path):

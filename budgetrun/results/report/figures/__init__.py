@@ -149,8 +149,6 @@ class Panel(ABC):
         which, several = ("the ", True) if n_missing == n else (f"{n_missing:,} of {n:,} ", n_missing > 1)
         return f"{which}{noun} {'are' if several else 'is'} not in the folder curves/"
 
-    # Numbers.
-
     @cached_property
     def runs(self) -> pd.DataFrame:
         """The finished runs on the figure's dataset."""
@@ -165,8 +163,6 @@ class Panel(ABC):
         """Return the published number of a place at its position; nothing where there is none."""
         found = (one.of_measured(place) for one in self.numbers.published.get(self.y, []))
         return next(([(x, number.value)] for number in found if number is not None), [])
-
-    # Words.
 
     def value(self, number: float) -> str:
         """Return a number with its unit."""
