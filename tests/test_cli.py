@@ -8,12 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
-from sweeping import COMMAND, TOP, config, ended, run, start, untimed
+from sweeping import COMMAND, TOP, config, run, untimed
 
 from budgetrun import cli, kernels, learners
 from budgetrun.base.registry import parameters
@@ -21,7 +19,6 @@ from budgetrun.config import catalog
 from budgetrun.data import files
 from budgetrun.papers import solvers
 from budgetrun.papers.fleets.algorithm import SharedMemory
-from budgetrun.runner import verbs
 
 VERBS = ["sweep", "merge", "plot", "report", "bounds", "status", "list", "check", "data"]
 
@@ -50,16 +47,6 @@ def own(text, **changes):
     with open("own.csv", "w") as file:
         file.write(text)
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
-
-
-@contextmanager
-def edited_manifest():
-    """Give the manifest of results/small, and write it again."""
-    with open("results/small/manifest.json") as file:
-        manifest = json.load(file)
-    yield manifest
-    with open("results/small/manifest.json", "w") as file:
-        json.dump(manifest, file)
 
 
 def files_of_usps(content):
@@ -288,12 +275,6 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
     )
 
 
-def test_problems_go_to_standard_error(capsys, swept):
-    with pytest.raises(SystemExit) as ended:
-        verbs.for_each(Path("results"), act=lambda folder: [f"{folder}: a problem"])
-    assert (ended.value.code, *capsys.readouterr()) == (1, "", "results/small: a problem\n")
-
-
 def test_closing_the_output_early_is_not_an_error():
     code = f'PYTHONPATH={TOP} {sys.executable} -c "{COMMAND}" list datasets | head -1'
     done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
@@ -356,32 +337,6 @@ def test_a_bad_stream(command, text, sentence):
     assert not os.path.exists("results")
 
 
-def test_status_of_a_stream_that_has_gone(command, undrawn):
-    command("sweep", own(GOOD), "--jobs", 1)
-    os.remove("own.csv")
-    assert command("status", "results") == (0, "results/small: 8 of 8 runs finished\n", "")
-    # Manifests of earlier versions record less.
-    with edited_manifest() as manifest:
-        del manifest["datasets"]["own"]["task_names"]
-        del manifest["plan"]
-    code, out, _ = command("status", "results")
-    assert code == 0
-    unknown = "results/small: 8 runs finished, 0 failed; whether they are up to date is unknown: dataset 'own': "
-    assert out.startswith(unknown)
-
-
-def test_a_changed_stream_is_swept_anew(command, undrawn):
-    path = own(GOOD)
-    command("sweep", path, "--jobs", 1)
-    own(GOOD + "1,2,3\n")
-    assert command("status", "results")[1].startswith(
-        "results/small: 0 of 8 runs finished, 8 of earlier code or data; to"
-    )
-    _, _, err = command("sweep", path, "--jobs", 1)
-    assert err.startswith("8 runs in results/small are of earlier code or data; they are run again\nsmall: 8 runs to")
-    assert command("status", "results")[1] == "results/small: 8 of 8 runs finished\n"
-
-
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 
@@ -393,14 +348,6 @@ def test_a_bad_config(command, verb):
         )
     said = "bad.yaml:4: algorithms[0].name: unknown 'rpb'; did you mean 'rbp'?  (budgetrun list algorithms)\n"
     assert command(verb, "bad.yaml") == (2, "", said)
-
-
-def test_check_accepts_good_configs_and_reports_bad_ones(command):
-    good = config(".")
-    code, out, err = command("check", good, "missing.yaml")
-    assert code == 2
-    assert out.startswith("small.yaml: valid")
-    assert err.startswith("missing.yaml: no such file or config")
 
 
 def test_check_says_which_files_are_missing_and_is_content(command):
@@ -541,9 +488,3 @@ def test_a_broken_manifest(command):
         json.dump([], file)
     sentence = "results/small/manifest.json: cannot be read; repeat the sweep: budgetrun sweep CONFIG\n"
     assert command("status", "results/small") == (2, "", sentence)
-
-
-def test_plain_lines_where_there_is_no_terminal(tmp_path):
-    code, out, err = ended(start(tmp_path, "sweep", config(tmp_path), "--jobs", 1))
-    assert (code, out) == (0, "results/small\n")
-    assert untimed(err) == "small: 16 runs to do, 0 finished, in results/small\n16/16 runs, _ s\n"

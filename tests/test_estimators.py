@@ -174,42 +174,6 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
 
 
-@pytest.mark.parametrize(
-    ("name", "container"),
-    # `auto` subtracts no means from sparse rows.
-    paired(sorted(BY_NAME.keys() - {"auto"}), [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array]),
-)
-def test_sparse_and_dense_agree(name, container):
-    rng = np.random.default_rng(0)
-    X = rng.random((200, 30)) * (rng.random((200, 30)) < 0.2)
-    y = np.where(X[:, 0] + X[:, 1] > 0.1, "yes", "no")
-    dense, sparse = make(name, gamma=0.5).fit(X, y), make(name, gamma=0.5).fit(container(X), y)
-    assert dense.mistakes_ == sparse.mistakes_
-    # A projection on an ill-conditioned support set multiplies rounding.
-    atol = 1e-6 if learners.find(name).form.averages else 1e-10
-    np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
-    assert list(dense.classes_) == ["no", "yes"]
-    if name in SEVERAL:
-        y = np.where(X[:, 2] > 0.1, "maybe", y)
-        dense.fit(X, y)
-        sparse.fit(container(X), y)
-        assert dense.mistakes_ == sparse.mistakes_
-        np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
-        np.testing.assert_allclose(dense.weights_, sparse.weights_, atol=atol)
-
-
-def test_memory_stays_as_small_as_the_budget():
-    rng = np.random.default_rng(1)
-    for variant in ("basic", "self_tuned", "greedy"):
-        model = budgetrun.Forgetron(variant=variant, budget=20, gamma=1.0)
-        for _ in range(8):
-            X = rng.normal(size=(500, 3))
-            model.partial_fit(X, rng.choice([0, 1], 500), classes=[0, 1])
-        assert len(model.weights_) == 20
-        assert model._group.pool.capacity < 400
-        assert len(pickle.dumps(model)) < 100_000
-
-
 def test_sigma_is_another_way_to_say_gamma():
     X, y = random_stream()
     one = budgetrun.RBP(budget=10, sigma=2.0).fit(X, y)
@@ -324,13 +288,9 @@ MIXED = {
 MIXED_Y = np.random.default_rng(14).integers(3, size=MIXED_T)
 COLUMNS = [f"x{i}" for i in range(6)]
 FORMS = {
-    "dense": lambda X: X,
-    "list": lambda X: X.tolist(),
-    "csr": sp.csr_array,
-    "csc": sp.csc_matrix,
-    "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS),
-    "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
-}
+    "dense": lambda X: X, "list": lambda X: X.tolist(), "csr": sp.csr_array, "csc": sp.csc_matrix, "coo": sp.coo_array,
+    "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS), "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
+}  # fmt: skip
 
 
 def facts(model, points):
@@ -385,16 +345,12 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
-@pytest.mark.parametrize(
-    "made",
-    [
-        *BY_NAME.values(),
-        partial(budgetrun.Logistic, inputs="standardised", splines=True),
-        partial(budgetrun.LeastSquares, inputs="standardised"),
-        budgetrun.AutoRegressor,
-    ],
-    ids=lambda made: getattr(made, "__name__", "standardised"),
-)
+@pytest.mark.parametrize("made", [
+    *BY_NAME.values(),
+    partial(budgetrun.Logistic, inputs="standardised", splines=True),
+    partial(budgetrun.LeastSquares, inputs="standardised"),
+    budgetrun.AutoRegressor,
+], ids=lambda made: getattr(made, "__name__", "standardised"))  # fmt: skip
 def test_rows_of_any_form_have_the_same_scores(made):
     X = MIXED["floats"][:100]
     own = {"budget": 10} if "budget" in made().get_params() else {}
@@ -457,21 +413,6 @@ def test_probabilities_have_to_be_asked_for():
     for one in (budgetrun.Perceptron, lambda **given: budgetrun.SelectingClassifier(budgetrun.RBP(), **given)):
         with pytest.raises(ValueError, match=r"^probabilities must be one of False, True, got 'yes'$"):
             one(probabilities="yes").fit(X, y)
-
-
-def test_very_wide_rows_in_both_forms():
-    rng = np.random.default_rng(5)
-    X = sp.random_array((24, 9000), density=0.002, rng=rng).tocsr()
-    y = rng.choice([0, 1], 24)
-    for first, then in ((X, X.toarray()), (X.toarray(), X)):
-        for name in ("RBP", "POMDR", "Projectron", "FOGD", "Ahpatron"):
-            given = {"budget": 10} if "budget" in CLASSIFIERS[name]().get_params() else {}
-            one, other = (CLASSIFIERS[name](gamma=0.5, **given) for _ in range(2))
-            one.fit(first, y)
-            other.partial_fit(first[:10], y[:10]).partial_fit(then[10:], y[10:])
-            assert other.mistakes_ == one.mistakes_
-            assert sp.issparse(other.support_set_) == sp.issparse(first)
-            np.testing.assert_allclose(other.decision_function(then), one.decision_function(first), atol=1e-9)
 
 
 # -- parameters in mid-stream --------------------------------------------------------------------------------------

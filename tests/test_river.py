@@ -40,16 +40,9 @@ of_learner = pytest.mark.parametrize("name", OF_EACH_FORM)
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 # Their numbers depend on the columns that are known at the start.
 BY_COLUMN = (
-    "AutoClassifier",
-    "AutoRegressor",
-    "FOGD",
-    "DualSGD",
-    "Raker",
-    "AdaRaker",
-    "FOGDRegressor",
-    "RakerRegressor",
+    "AutoClassifier", "AutoRegressor", "FOGD", "DualSGD", "Raker", "AdaRaker", "FOGDRegressor", "RakerRegressor",
     "AdaRakerRegressor",
-)
+)  # fmt: skip
 SEGMENTS = sorted({y for _, y in datasets.ImageSegments()})
 
 
@@ -238,18 +231,6 @@ def test_new_keys_change_nothing_that_was_learned(name):
     assert state(many) == state(model)
 
 
-@of_learner
-def test_a_new_key_leaves_all_scores_as_they_were(name):
-    X, y = stream(T=100)
-    model = learned(make(name, probabilities=False), dicts(X), y)
-    before = [model._score_of(x) for x in dicts(X)]
-    model.predict_one({str(j): 1.0 for j in range(30)})
-    assert [model._score_of(x) for x in dicts(X)] == before
-    model._admit([str(j) for j in range(50)])
-    assert [model._score_of(x) for x in dicts(X)] == before
-    assert len(model.column_of) >= 50
-
-
 @pytest.mark.parametrize("name", ["Forgetron", "NOGD", "KLMS"])
 def test_a_stream_may_begin_without_keys(name):
     model, known = (learned(make(name), [first, {"a": 1.0}, {}], [1, 0, 1]) for first in ({}, {"a": 0.0}))
@@ -356,22 +337,17 @@ def test_one_vs_rest_by_river():
     assert metric.get() > 0.4
 
 
-def test_probabilities_are_platt_s_by_online_newton_steps():
+def test_probabilities_are_fitted_to_the_scores_before_each_round():
+    """As those of the metrics, which tests/runner/test_metrics.py compares with an online Newton step."""
     X, y = stream()
-    model = make("Forgetron", budget=100)
-    raw = make("Forgetron", budget=100, probabilities=False)
-    theta, H, scores = np.array([1.0, 0.0]), np.eye(2), []
-    losses = []
-    for x, label in zip(dicts(X), y, strict=True):
-        f = raw._score_of(x)
-        z = np.array([f / (np.sqrt(np.mean(np.square([*scores, f]))) or 1.0), 1.0])
-        p = 1 / (1 + np.exp(-theta @ z))
-        assert model.predict_proba_one(x)[True] == pytest.approx(p, abs=1e-9)
-        losses.append(-np.log(p if label else 1 - p))
-        g = (p - label) * z
-        H += np.outer(g, g)
-        theta -= np.linalg.solve(H, g)
-        scores.append(f)
+    model, raw = (make("Forgetron", budget=100, probabilities=asked) for asked in (True, False))
+    calibration, losses = Calibration(), []
+    for x, label in zip(dicts(X), y.tolist(), strict=True):
+        f = np.float64(raw._score_of(x))
+        p = calibration.of(f)
+        assert list(model.predict_proba_one(x).values()) == pytest.approx(p, abs=1e-9)
+        losses.append(-np.log(p[int(label)]))
+        calibration.learn(f, int(label))
         model.learn_one(x, label)
         raw.learn_one(x, label)
     assert np.mean(losses) < np.log(2)
@@ -395,21 +371,6 @@ def test_pipelines_delays_and_drift():
     model = preprocessing.StandardScaler() | classifiers.Forgetron(budget=50, gamma=0.1)
     metric = evaluate.progressive_val_score(iter(delayed), model, metrics.Accuracy(), delay=20)
     assert metric.get() > 0.7
-
-
-@pytest.mark.parametrize("name", ["Forgetron", "Projectron", "FOGD"])
-def test_a_pickle_continues_where_it_stopped(name):
-    X, y = stream()
-    examples = growing(X)
-    whole = learned(make(name), examples, y)
-    parts = make(name)
-    for start in range(0, 80, 25):
-        learned(parts, examples[start : start + 25], y[start : start + 25])
-        parts = pickle.loads(pickle.dumps(parts))
-    assert state(parts) == state(whole)
-    fresh = parts.clone()
-    assert fresh.estimator is None
-    assert state(learned(fresh, examples, y)) == state(whole)
 
 
 @pytest.mark.parametrize("name", ["Forgetron", "AutoClassifier"])

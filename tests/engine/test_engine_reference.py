@@ -50,19 +50,8 @@ ONLY_GAUSSIAN = {
 MERGING = ("merging", "lookup_h", "lookup_wd")
 # Those whose last hypothesis is tried on other examples.
 FINAL = (
-    "ioks",
-    "oks",
-    "fogd",
-    "nogd",
-    "pomdr",
-    "bogd++",
-    "dualsgd",
-    "con_kons",
-    "raker",
-    "adaraker",
-    "logistic",
-    "auto",
-)
+    "ioks", "oks", "fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons", "raker", "adaraker", "logistic", "auto",
+)  # fmt: skip
 # `auto` chooses its own kernels.
 WITH_ANY_KERNEL = [
     i for i, (of, name, v, *_) in CASES.items() if name not in {"auto", *ONLY_GAUSSIAN[of]} and v not in MERGING
@@ -255,24 +244,6 @@ def test_any_label_kernel_and_costs(name, K):
     trace = structured_projectron_pp(X, codes, KERNELS["gaussian"][1], N_CLASSES, eta=0.3, label_kernel=K, cost=COSTS)
     for block_size in (1, 50):
         Recorder(GAUSSIAN, [MulticlassProjectronPlusPlus.of(K, COSTS, eta=0.3)], X, codes, block_size).check(trace)
-
-
-@pytest.mark.parametrize("name", STREAMS)
-def test_the_kronecker_delta_is_the_multiclass_case(name):
-    X, codes = stream_of("multiclass", name)
-    learners = [
-        MulticlassProjectronPlusPlus(eta=0.3),
-        MulticlassProjectronPlusPlus(eta=0.3, hierarchy="0 1 2 3 4"),
-        MulticlassProjectronPlusPlus.of(np.eye(N_CLASSES), 1 - np.eye(N_CLASSES), eta=0.3),
-    ]
-    group = Group(GAUSSIAN, learners, n_classes=N_CLASSES)
-    scores = group.feed(X, codes[None])
-    first, *others = group.members
-    for member, row in zip(others, scores[1:], strict=True):
-        # Only the order of summation differs.
-        np.testing.assert_allclose(row, scores[0], rtol=1e-12, atol=1e-14)
-        assert (member.count.mistakes, member.count.updates) == (first.count.mistakes, first.count.updates)
-        np.testing.assert_array_equal(member.hypothesis.rounds, first.hypothesis.rounds)
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

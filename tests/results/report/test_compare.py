@@ -6,13 +6,13 @@ import shutil
 from functools import cache
 from pathlib import Path
 
+import faults
 import numpy as np
 import pytest
 import sweeping
 from fake_results import build, run
 from test_statistics import TABLE6
 
-from budgetrun.base.errors import InputError
 from budgetrun.results.compare import compare, diagram
 from budgetrun.results.report.formats import moment
 from budgetrun.results.store.read import load
@@ -47,9 +47,7 @@ def with_data(folder, config=None, **changes):
 
 
 def refused(*given, **options):
-    with pytest.raises(InputError) as error:
-        compare([str(one) for one in given], **options)
-    return str(error.value)
+    return faults.message(compare, [str(one) for one in given], **options)
 
 
 def test_a_regression_of_two_percent_is_found_in_20_permutations(tmp_path):
@@ -87,6 +85,8 @@ def test_statistics_over_data_sets_are_those_of_demsar(tmp_path):
     assert list(found.grids()[0].columns)[1:5] == ["compared", "streams", "c4.5", "mean"]
     assert overall.ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
     assert (overall.friedman.chi2, overall.friedman.f) == pytest.approx((9.28, 3.69), abs=5e-3)
+    assert overall.friedman.p == pytest.approx(0.0258, abs=5e-4)
+    # 2.569 sqrt(20 / 84).
     assert overall.friedman.distance == pytest.approx(1.25, abs=5e-3)
     page = tmp_path / "page.html"
     found.write(page)

@@ -4,7 +4,6 @@ import csv
 import re
 from contextlib import chdir
 
-import matplotlib.axes
 import numpy as np
 import pytest
 from fake_results import SWEPT, build, run, swept_rows, write_curves, write_figures, write_report
@@ -13,7 +12,7 @@ from sweeping import config
 from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
-from budgetrun.results.report.figures.axes import BudgetPanel, RoundsPanel
+from budgetrun.results.report.figures.axes import BudgetPanel
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import load as loaded
 from budgetrun.runner.plan import Options
@@ -73,17 +72,6 @@ def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
     assert "No finished run of cks." in caption
 
 
-def test_support_size_grows_over_rounds(tmp_path, drawing):
-    folder = plain(tmp_path, ROUNDS | {"y": "support_size"})
-    write_report(folder)
-    ((xs, ys),) = drawing.lines["perceptron"]
-    assert ys == pytest.approx(0.11 * np.array(xs))
-    alt, caption = figure_of(folder)
-    assert alt.startswith("Size of the support set against the number of rounds on one. rbp: 50.0 at the end.")
-    assert "Size of the support set on one against the number of rounds, mean over 3 repetitions" in caption
-    assert "frame" not in caption
-
-
 def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing):
     rows = [run("one", "rbp", 20 + b / 50, budget=b) for b in (5, 50)]
     rows += [run("one", "projectron", 8 + eta, setting={"eta": eta}) for eta in (1, 2)]
@@ -92,16 +80,6 @@ def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing)
     assert list(drawing.lines) == names
     assert len({look for name in names for look in drawing.looks[name]}) == 4
     assert drawing.bands == []
-
-
-@pytest.mark.parametrize("log", [None, False, True])
-def test_rounds_are_logarithmic_only_where_asked(tmp_path, monkeypatch, log):
-    scales = []
-    set_scale = matplotlib.axes.Axes.set_xscale
-    patched = lambda axes, scale: scales.append(scale) or set_scale(axes, scale)  # noqa: E731
-    monkeypatch.setattr(matplotlib.axes.Axes, "set_xscale", patched)
-    write_figures(plain(tmp_path, ROUNDS | {"log_x": log}))
-    assert scales == (["log"] if log else [])
 
 
 def test_without_curves_the_figure_is_left_out_and_said(tmp_path):
@@ -280,20 +258,3 @@ def test_a_single_stream_shows_the_spread_over_the_seeds(report, tmp_path):
         assert Report(folder).tables[0].notes[0].endswith(told)
     page = (report.results.folder / "report.html").read_text()
     assert "Shaded: one standard deviation over the 4 seeds of RBP" in page
-
-
-@pytest.mark.parametrize("i", [0, 1])
-def test_curves_of_one_budget_with_the_spread_over_the_seeds(report, i):
-    figure = report.results.report.figures[i]
-    y, panel = figure.y, RoundsPanel(Numbers(report.results), figure, [])
-    assert [one.name.partition(" ")[0] for one in panel.series] == ["Perceptron", "RBP"]
-    runs = report.results.runs
-    rbp = runs[(runs["label"] == "rbp") & (runs["budget"] == 8)]["online_error"]
-    curve = panel.curves[1]
-    lengths = np.diff(curve.rounds, prepend=0)
-    last = np.average(curve.mean, weights=lengths) if y == "windowed_error" else curve.mean[-1]
-    assert last == pytest.approx(100 * rbp.mean())
-    assert curve.rounds[-1] == 90
-    assert (curve.sd[-1] if y == "online_error" else 100 * rbp.std()) == pytest.approx(100 * rbp.std())
-    assert panel.curves[0].sd.max() == 0
-    assert "Shaded: one standard deviation over the 4 seeds of RBP" in panel.caption()

@@ -14,7 +14,7 @@ import pytest
 from faults import message
 from sweeping import config, rows, run
 
-from budgetrun.base.errors import AlteredError, InputError
+from budgetrun.base.errors import AlteredError
 from budgetrun.results.report import Report, figures
 from budgetrun.results.store import files
 from budgetrun.results.store.files import COLUMNS as SCHEMA
@@ -353,15 +353,6 @@ def test_parts_that_have_all_runs_replace_an_altered_table(folder, swept, capsys
     assert (folder / "runs.csv").read_bytes() == before
 
 
-def test_a_packed_table_is_as_good(folder, capsys):
-    pack(folder)
-    code, _, err = run(capsys, "report", "results/small")
-    assert code == 0, err
-    code, _, err = run(capsys, "sweep", "small.yaml", "--jobs", "1")
-    assert f"0 runs to do, {N} finished" in err
-    assert code == 0
-
-
 def test_without_a_sum_the_plan_tells_what_is_missing(folder, capsys):
     (folder / "runs.csv.sha256").unlink()
     truncate(folder)
@@ -460,7 +451,6 @@ def test_a_report_of_a_folder_without_plan_or_sum_is_silent(folder):
 
 def test_a_key_of_a_manifest_is_quoted_on_one_line(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"expected": {"a\n\tb": 1}}))
-    with pytest.raises(InputError) as caught:
-        files.read_manifest(tmp_path / "manifest.json")
-    assert str(caught.value).startswith(f"{tmp_path / 'manifest.json'}: expected.'a\\n\\tb': ")
-    assert "\n" not in str(caught.value)
+    said = message(files.read_manifest, tmp_path / "manifest.json")
+    assert said.startswith(f"{tmp_path / 'manifest.json'}: expected.'a\\n\\tb': ")
+    assert "\n" not in said
