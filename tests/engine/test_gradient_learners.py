@@ -23,9 +23,9 @@ KERNEL = Gaussian(gamma=0.5)
 
 
 @pytest.mark.parametrize(("name", "given", "sentence"), [
-    ("bogd++", {"budget": 5, "step": 2.0, "regulariser": 0.5},
-     "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
-     "with step=2 use a regulariser below 0.5"),
+    *((name, {"budget": 5, "step": 2.0, "regulariser": 0.5},
+       "step * regulariser must be below 1, because a round multiplies all weights by 1 minus that, got 1; "
+       "with step=2 use a regulariser below 0.5") for name in ("bogd++", "bogd", "norma")),
     ("fogd", {"features": 7, "step": 1.0, "counting": "features"},
      "features must be even with counting=features (a cosine and a sine per frequency), got 7"),
     ("nogd", {"budget": 5, "step": 1.0, "rank": 6}, "rank must be at most budget, 5, got 6"),

@@ -86,35 +86,6 @@ def test_budget_never_exceeded(case_id, stream):
     assert group.pool.used <= max(sizes) + len(y)
 
 
-@pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-watched_when_it_acts")
-def test_watched_when_it_acts_and_only_then(case_id):
-    X, y = stream_of(CASES[case_id][0])
-    watched, mistaken = [], []
-
-    def watch(i, t):
-        watched.append(t)
-        mistaken.append(group.members[i].hypothesis.mistaken)
-
-    group = group_of([learner_of(case_id)], watch=watch)
-    scores, at = fed(group, X, y[None], 40)[0], np.arange(len(y))
-    if CASES[case_id][0] is REGRESSION:
-        # Numbers are never mistaken.
-        lead = np.ones(len(y))
-    elif CASES[case_id][0] is MULTICLASS:
-        lead = scores[y, at]
-        scores[y, at] = -np.inf
-        lead = lead - scores.max(axis=0)
-    else:
-        lead = y * scores
-    assert watched == sorted(set(watched))
-    mistakes = {t for t, m in zip(watched, mistaken, strict=True) if m}
-    # The engine decides about a lead within rounding of 0.
-    assert mistakes >= set(np.flatnonzero(lead < -1e-9).tolist())
-    assert mistakes <= set(np.flatnonzero(lead < 1e-9).tolist())
-    count = group.members[0].count
-    assert (count.updates, count.mistakes) == (len(watched), sum(mistaken))
-
-
 @pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-same_seed_same_trace")
 def test_same_seed_same_trace_and_inputs_unchanged(case_id):
     X, y = stream_of(CASES[case_id][0])
@@ -138,21 +109,6 @@ def test_neither_block_sizes_nor_pauses_matter(case_id, block_size):
     assert (one.count.mistakes, one.count.updates) == (whole.count.mistakes, whole.count.updates)
     np.testing.assert_array_equal(one.hypothesis.rounds, whole.hypothesis.rounds)
     np.testing.assert_allclose(one.hypothesis.coef, whole.hypothesis.coef, **tolerance(one.learner))
-
-
-@EACH
-def test_learners_that_share_a_pool_do_as_they_do_alone(problem):
-    X, y = stream_of(problem)
-    ids = [i for i in firsts(CASES) if CASES[i][0] is problem]
-    together = group_of([learner_of(case_id) for case_id in ids])
-    for start in range(0, len(y), 50):
-        together = pickle.loads(pickle.dumps(together))
-        together.feed(X[start : start + 50], y[None, start : start + 50])
-    for member, case_id in zip(together.members, ids, strict=True):
-        alone, *_ = played(case_id)
-        assert member.count.mistakes == alone.count.mistakes, case_id
-        np.testing.assert_array_equal(member.hypothesis.rounds, alone.hypothesis.rounds)
-        np.testing.assert_allclose(member.hypothesis.coef, alone.hypothesis.coef, **tolerance(alone.learner))
 
 
 @pytest.mark.parametrize("case_id", firsts(BINARY), ids=lambda i: f"{i}-flipping_labels")

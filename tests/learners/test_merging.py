@@ -102,42 +102,6 @@ def test_tables_hold_what_a_search_finds():
     np.testing.assert_allclose(merging.log(x), np.log(x), rtol=1e-14)
 
 
-def test_partners_of_one_sign_never_cancel():
-    X, y = random_stream()
-    for variant, given in (("merging", {"partners": "same_sign"}), ("lookup_h", {}), ("lookup_wd", {})):
-        f, _ = fed(X, y, find("bsgd", variant)(budget=9, regulariser=0.05, **given), kernel=kernels.Gaussian(gamma=0.5))
-        assert (np.sign(f.coef) == y[f.rounds]).all()
-        assert np.abs(f.coef).min() >= 1 - 1e-9
-
-
-@pytest.mark.parametrize("variant", ["removal", "merging"])
-def test_two_classes_are_the_binary_learner(variant):
-    """With scores s = f_1 - f_0, and half the regulariser."""
-    X, y = random_stream()
-    binary = Group(KERNEL, [find("bsgd", variant)(budget=9, regulariser=0.02, first="program")])
-    several = find("bsgd", variant, "multiclass")(budget=9, regulariser=0.04, first="program")
-    both = Group(KERNEL, [several], n_classes=2)
-    one, scores = binary.feed(X, y[None])[0], both.feed(X, (y[None] > 0).astype(int))[0]
-    np.testing.assert_allclose(scores[1] - scores[0], 2 * 2 * one / 2, rtol=1e-7, atol=1e-9)
-    assert both.members[0].count.mistakes == binary.members[0].count.mistakes
-    several_f, binary_f = both.members[0].hypothesis, binary.members[0].hypothesis
-    assert several_f.rounds.tolist() == binary_f.rounds.tolist()
-    np.testing.assert_allclose(several_f.support_set, binary_f.support_set, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(several_f.coef, [-binary_f.coef, binary_f.coef], rtol=1e-7, atol=1e-9)
-
-
-def test_on_a_pair_of_two_signs_the_partners_matter():
-    """The example nearest to the lightest point has the other label: with all partners, the two cancel."""
-    X, y = np.array([[0.0], [0.0], [1.0]]), np.array([1, -1, 1])
-    left = {}
-    for partners in ("all", "same_sign"):
-        learner = find("bsgd", "merging")(budget=2, regulariser=1.0, partners=partners)
-        left[partners], _ = fed(X, y, learner, kernel=kernels.Gaussian(gamma=0.25))
-    assert left["all"].coef.tolist() == [0.0, 1.0]
-    assert left["same_sign"].coef[0] > 1
-    assert left["same_sign"].coef[1] == -1.0
-
-
 def test_an_equal_point_has_a_kernel_value_of_1_to_8_digits_and_the_last_of_the_first_class_counts():
     one = np.ones((1, 3))
     for row, found in (([0.5, 1 - 4e-9, 1 - 6e-9], 1), ([1, 1, 0.5], 1), ([1 - 6e-9] * 3, -1)):
