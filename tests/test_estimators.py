@@ -385,16 +385,12 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
-@pytest.mark.parametrize(
-    "made",
-    [
-        *BY_NAME.values(),
-        partial(budgetrun.Logistic, inputs="standardised", splines=True),
-        partial(budgetrun.LeastSquares, inputs="standardised"),
-        budgetrun.AutoRegressor,
-    ],
-    ids=lambda made: getattr(made, "__name__", "standardised"),
-)
+@pytest.mark.parametrize("made", [
+    *BY_NAME.values(),
+    partial(budgetrun.Logistic, inputs="standardised", splines=True),
+    partial(budgetrun.LeastSquares, inputs="standardised"),
+    budgetrun.AutoRegressor,
+], ids=lambda made: getattr(made, "__name__", "standardised"))  # fmt: skip
 def test_rows_of_any_form_have_the_same_scores(made):
     X = MIXED["floats"][:100]
     own = {"budget": 10} if "budget" in made().get_params() else {}

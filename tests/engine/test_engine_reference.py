@@ -50,19 +50,8 @@ ONLY_GAUSSIAN = {
 MERGING = ("merging", "lookup_h", "lookup_wd")
 # Those whose last hypothesis is tried on other examples.
 FINAL = (
-    "ioks",
-    "oks",
-    "fogd",
-    "nogd",
-    "pomdr",
-    "bogd++",
-    "dualsgd",
-    "con_kons",
-    "raker",
-    "adaraker",
-    "logistic",
-    "auto",
-)
+    "ioks", "oks", "fogd", "nogd", "pomdr", "bogd++", "dualsgd", "con_kons", "raker", "adaraker", "logistic", "auto",
+)  # fmt: skip
 # `auto` chooses its own kernels.
 WITH_ANY_KERNEL = [
     i for i, (of, name, v, *_) in CASES.items() if name not in {"auto", *ONLY_GAUSSIAN[of]} and v not in MERGING

@@ -105,17 +105,13 @@ of_each_size = pytest.mark.parametrize("block", BLOCKS)
 
 @of_each_size
 @both_ways
-@pytest.mark.parametrize(
-    "learner",
-    [
-        ("bpa", "simple", {"C": 0.1}),
-        ("bpa", "nearest", {"C": 0.1}),
-        ("cks", None, {}),
-        ("cks_2003", "fixed", {}),
-        ("forgetron", "greedy", {}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("learner", [
+    ("bpa", "simple", {"C": 0.1}),
+    ("bpa", "nearest", {"C": 0.1}),
+    ("cks", None, {}),
+    ("cks_2003", "fixed", {}),
+    ("forgetron", "greedy", {}),
+], ids=str)  # fmt: skip
 def test_of_examples_at_equal_distances_the_oldest_leaves(learner, step, block):
     # Each is as far from all others, and as far from the example that comes last.
     X = np.zeros((7, 24))

@@ -167,21 +167,14 @@ def test_bounds_are_checked_and_violations_found(tmp_path, table, capsys):
     assert "2.5 damage, but Shared memory, Q <= A allows 0" in err
 
 
-@pytest.mark.parametrize(
-    ("given", "task", "message"),
-    [
-        ({"policy": "multitask"}, "equal_splits", "policy: multitask needs keys, which have examples of their own"),
-        ({"policy": "oldest", "own_rows": True}, "equal_splits", "own_rows: true goes with policy: equal_split"),
-        ({"policy": "oldest", "noise": 0.6}, "equal_splits", "noise must be at most 0.5, got 0.6"),
-        (
-            {"policy": "eldest"},
-            "equal_splits",
-            "must be one of equal_split, harmless, least_damage, mistakes,",
-        ),
-        ({"policy": "oldest", "budget": 5}, "equal_splits", "shared_memory is a fleet, and holds what fits into"),
-        ({"policy": "oldest"}, "regression", "must be one of binary, equal_splits, multiclass with a shared memory"),
-    ],
-)
+@pytest.mark.parametrize(("given", "task", "message"), [
+    ({"policy": "multitask"}, "equal_splits", "policy: multitask needs keys, which have examples of their own"),
+    ({"policy": "oldest", "own_rows": True}, "equal_splits", "own_rows: true goes with policy: equal_split"),
+    ({"policy": "oldest", "noise": 0.6}, "equal_splits", "noise must be at most 0.5, got 0.6"),
+    ({"policy": "eldest"}, "equal_splits", "must be one of equal_split, harmless, least_damage, mistakes,"),
+    ({"policy": "oldest", "budget": 5}, "equal_splits", "shared_memory is a fleet, and holds what fits into"),
+    ({"policy": "oldest"}, "regression", "must be one of binary, equal_splits, multiclass with a shared memory"),
+])  # fmt: skip
 def test_wrong_configs_have_words(tmp_path, table, capsys, given, task, message):
     path = config_of(tmp_path, table, [{"shared_memory": 1000, **given}], task)
     code, _, err = run(capsys, "check", path)
@@ -189,22 +182,11 @@ def test_wrong_configs_have_words(tmp_path, table, capsys, given, task, message)
     assert message in err
 
 
-@pytest.mark.parametrize(
-    ("given", "task", "message"),
-    [
-        (
-            {"policy": "oldest", "floor": 20},
-            "equal_splits",
-            "3 floors of 20 entries need shared_memory: 3,600, got 1,000",
-        ),
-        ({"policy": "oldest"}, "multiclass", "a data set of several classes needs keys, or task: equal_splits"),
-        (
-            {"policy": "equal_split", "label": "s", "shared_memory": 20},
-            "equal_splits",
-            "20 bytes do not hold one entry",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("given", "task", "message"), [
+    ({"policy": "oldest", "floor": 20}, "equal_splits", "3 floors of 20 entries need shared_memory: 3,600, got 1,000"),
+    ({"policy": "oldest"}, "multiclass", "a data set of several classes needs keys, or task: equal_splits"),
+    ({"policy": "equal_split", "label": "s", "shared_memory": 20}, "equal_splits", "20 bytes do not hold one entry"),
+])  # fmt: skip
 def test_runs_that_cannot_start_say_why(tmp_path, table, capsys, given, task, message):
     path = config_of(tmp_path, table, [{"shared_memory": 1000, **given}], task)
     code, _, err = run(capsys, "sweep", path, "--results", tmp_path)

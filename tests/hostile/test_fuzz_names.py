@@ -31,58 +31,13 @@ Y = np.where(X[:, 0] * X[:, 1] > 0, "p", "q")
 FORMS = ("csv", "tsv", "jsonl", "parquet", "feather")
 OPTIONS = ["--algorithm", "rbp", "--budget", "5", "--seeds", "1", "--gamma", "1"]
 SIGNS = [
-    "\n",
-    "\r",
-    "\x1b[31m",
-    "\0",
-    "\x7f",
-    "\u202e",
-    "\ufeff",
-    "\u2028",
-    "\ud800",
-    "é",
-    "日本",
-    "🦆",
-    "\\",
-    "/",
-    ":",
-]
-SIGNS += [
-    "#",
-    "'",
-    '"',
-    ",",
-    "\t",
-    ";",
-    "|",
-    "=",
-    "{",
-    "}",
-    "[",
-    "]",
-    "%",
-    "&",
-    "*",
-    "!",
-    "- ",
-    " ",
-    "~",
-    "$(x)",
-    "`x`",
-]
-WORDS = ["", "label", "id", "first", "last", "-1", "1", "2", "0", "NA", "nan", "null", "true", "yes", "1e5", "a" * 300]
-WORDS += [
-    "tie: positive",
-    "x\ntie: positive",
-    "__index_level_0__",
-    "..",
-    ".",
-    "-",
-    "--help",
-    "=1+1",
-    "2024-01-01",
-    "b.c",
-]
+    "\n", "\r", "\x1b[31m", "\0", "\x7f", "\u202e", "\ufeff", "\u2028", "\ud800", "é", "日本", "🦆", "\\", "/", ":", "#",
+    "'", '"', ",", "\t", ";", "|", "=", "{", "}", "[", "]", "%", "&", "*", "!", "- ", " ", "~", "$(x)", "`x`",
+]  # fmt: skip
+WORDS = [
+    "", "label", "id", "first", "last", "-1", "1", "2", "0", "NA", "nan", "null", "true", "yes", "1e5", "a" * 300,
+    "tie: positive", "x\ntie: positive", "__index_level_0__", "..", ".", "-", "--help", "=1+1", "2024-01-01", "b.c",
+]  # fmt: skip
 NAMES = st.sampled_from(WORDS) | st.lists(st.sampled_from(SIGNS + WORDS), min_size=1, max_size=3).map("".join)
 NAMES |= st.text(st.characters(), min_size=1, max_size=6)
 

@@ -19,60 +19,16 @@ KEYS = st.sampled_from(["a", "b", "", " a", "é", "a\n", "\x1b[1m", "\ud800", "a
 KEYS |= st.sampled_from([1.0, math.nan, None, ("a", 1), (), frozenset(), b"a", Fraction(1, 2), np.int64(7), "x" * 500])
 GOOD = [0, 1, -2.5, True, np.float32(0.5), np.int8(3), np.bool_(True), Fraction(1, 3), Decimal("0.25"), 1e-320, 1e30]
 ODD = [
-    math.nan,
-    math.inf,
-    -math.inf,
-    None,
-    "",
-    "1",
-    "red",
-    10**400,
-    10**5000,
-    1j,
-    b"1",
-    [1.0],
-    (2,),
-    {},
-    {"a": 1},
-    pd.NA,
-    pd.NaT,
-]
-ODD += [np.array(1.5), np.array([1.0]), np.array([1.0, 2.0]), np.nan, object, np.datetime64("2024-01-01")]
+    math.nan, math.inf, -math.inf, None, "", "1", "red", 10**400, 10**5000, 1j, b"1", [1.0], (2,), {}, {"a": 1}, pd.NA,
+    pd.NaT, np.array(1.5), np.array([1.0]), np.array([1.0, 2.0]), np.nan, object, np.datetime64("2024-01-01"),
+]  # fmt: skip
 VALUES = st.sampled_from(GOOD * 4 + ODD)
 LABELS = [
-    0,
-    1,
-    True,
-    "spam",
-    "ham",
-    1.0,
-    np.int64(1),
-    np.str_("spam"),
-    ("a",),
-    None,
-    math.nan,
-    [1],
-    {},
-    "\ud800",
-    pd.NA,
-]
+    0, 1, True, "spam", "ham", 1.0, np.int64(1), np.str_("spam"), ("a",), None, math.nan, [1], {}, "\ud800", pd.NA,
+]  # fmt: skip
 TARGETS = [
-    0,
-    1.5,
-    -2,
-    True,
-    np.float32(3),
-    Fraction(1, 2),
-    1e200,
-    math.inf,
-    math.nan,
-    None,
-    "1",
-    10**400,
-    [1],
-    1j,
-    pd.NA,
-]
+    0, 1.5, -2, True, np.float32(3), Fraction(1, 2), 1e200, math.inf, math.nan, None, "1", 10**400, [1], 1j, pd.NA,
+]  # fmt: skip
 EXAMPLES = st.dictionaries(KEYS, VALUES, max_size=4) | st.sampled_from([{}, {"a": 1.0}, {"a": -1.0, "b": 2.0}])
 WRONG = st.sampled_from([None, [], "a", 1, [("a", 1.0)], pd.Series({"a": 1.0}), np.zeros(2), set()])
 HELD = [{"a": 1.0, "b": -2.0}, {"a": 0.5, 1: 2.0}, {}]

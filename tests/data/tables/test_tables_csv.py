@@ -62,22 +62,19 @@ FINITE = "a feature is a finite number"
 FILL = "fill such gaps (--missing fill), leave the rows out (--missing skip), or read 0 (--missing zero)"
 
 
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        ("a,y\n1,0\n2,\n", "3:2: the label is missing; leave such rows out (--missing skip)"),
-        ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {FILL}"),
-        ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
-        ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
-        ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
-        ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
-        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
-        ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
-        ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
-        ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
-        ("a,ok,y\n1,yes,0\n1,no,1\n", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "fault"), [
+    ("a,y\n1,0\n2,\n", "3:2: the label is missing; leave such rows out (--missing skip)"),
+    ("a,y\n1,0\nNA,1\n", f"3:1: missing value in column 1 (a); {FILL}"),
+    ("a,y\n1,0\n2,1\n3,x\n", "4:2: 'x' is not a number; a label is a number too"),
+    ("a,y\n1,0\n2,1\n\n3x,1\n", f"5:1: '3x' is not a number; {FINITE}"),
+    ("a,y\n1,0\n\n-inf,1\n", f"4:1: -inf is not a finite number; {FINITE}"),
+    ("a,y\n1,0\n2\n", "3:2: 1 columns where the header has 2; all rows have the same length"),
+    ('a,t,y\n1,"x\nz",0\n2,"x\nz",1,1\n', "4:4: 4 columns where the header has 3; all rows have the same length"),
+    ('a,t,y\n1,"x\nz",0\n2,"x\nz",1\n?4?,q,1\n', f"6:1: '?4?' is not a number; {FINITE}"),
+    ('a,y\n1,0\n"2,1\n', "3: a quotation mark opens a field and is never closed"),
+    ("a,b,y\n1,2,0\n3,nan(4),1\n", f"3:2: 'nan(4)' is not a number; {FINITE}"),
+    ("a,ok,y\n1,yes,0\n1,no,1\n", None),
+])  # fmt: skip
 def test_a_fault_is_named_with_its_line_and_column(text, fault):
     table = table_of(text, label="y")
     if fault is None:
@@ -119,21 +116,18 @@ FEW = "which has few different values"
 ASK = "which column is the label? it could be column 1 (u) or column 3 (w); add --label u or --label w"
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
-        ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
-        ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
-        ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
-        ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
-        ("x,yes,ok\n1.5,yes,2.5\n2,no,3.5\n", "the label is column 2 (yes), the only one with text"),
-        ("x,hue,ok\n1.5,red,yes\n2,red,no\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
-        ("x,hue,ok\n1.5,red,True\n2,blue,False\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
-        ("0,1,2\n0.5,1.5,0\n2.5,3.5,1\n", f"the label is column 3 (2), {FEW}, and the first column has not"),
-        (",0,1,2\n0,0.5,1.5,0\n1,2.5,3.5,1\n", f"the label is column 4 (2), {FEW}, and the first column has not"),
-    ],
-)
+@pytest.mark.parametrize(("text", "found"), [
+    ("x,class,z\n1,2,3\n4,5,6\n", "the label is column 2 (class), by its name"),
+    ("x,Target\n1,2\n4,5\n", "the label is column 2 (Target), by its name"),
+    ("x,kind,z\n1,a,3\n4,b,6\n", "the label is column 2 (kind), the only one with text"),
+    ("0.5,1\n0.7,0\n", f"the label is column 2, {FEW}, and the first column has not"),
+    ("1,0.5\n0,0.7\n", f"the label is column 1, {FEW}, and the last column has not"),
+    ("x,yes,ok\n1.5,yes,2.5\n2,no,3.5\n", "the label is column 2 (yes), the only one with text"),
+    ("x,hue,ok\n1.5,red,yes\n2,red,no\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
+    ("x,hue,ok\n1.5,red,True\n2,blue,False\n", f"the label is column 3 (ok), {FEW}, and the first column has not"),
+    ("0,1,2\n0.5,1.5,0\n2.5,3.5,1\n", f"the label is column 3 (2), {FEW}, and the first column has not"),
+    (",0,1,2\n0,0.5,1.5,0\n1,2.5,3.5,1\n", f"the label is column 4 (2), {FEW}, and the first column has not"),
+])  # fmt: skip
 def test_the_label_is_found_and_said(text, found):
     assert table_of(text).label_found == found
 

@@ -57,27 +57,18 @@ def test_each_key_learns_alone_and_errs_less(capsys):
     assert width / height == pytest.approx(11 / 4.2, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--by", "none"], "s.csv: by: no column 'none'; its columns are a b c customer label"),
-        (["--by", "customer", "--quick", "--budget", "9"], "--by: each key has a Forgetron; remove --budget, --quick"),
-        (["--by", "customer", "--gamma", "1,2"], "each key has a Forgetron; remove all but one value of --gamma"),
-        (["--by", "customer", "--name", "../x"], "--name ../x: must be a name made of lower-case letters, digits"),
-        (["--by", "customer", "--memory-for-all", "9999999T"], "--memory-for-all: memory must be at most 1,000,000,"),
-        (["--memory-for-all", "1M"], "--memory-for-all: is shared by the models of --by COLUMN; give that, too"),
-        (["--by", "customer", "--memory-for-all", "much"], "--memory-for-all: 'much' is not a size; give a number"),
-        (
-            ["--by", "customer", "--memory-for-all", "1K"],
-            "s.csv: --memory-for-all 1K: holds the floors of 3 keys, 4 exam",
-        ),
-        (
-            ["--by", "customer", "--memory-for-all", "3TB"],
-            "s.csv: --memory-for-all 3TB: memory: 3,000,000,000,000 bytes",
-        ),
-        (["--by", "customer", "--label", "a", "--task", "regression"], "s.csv: --by needs labels of two classes"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--by", "none"], "s.csv: by: no column 'none'; its columns are a b c customer label"),
+    (["--by", "customer", "--quick", "--budget", "9"], "--by: each key has a Forgetron; remove --budget, --quick"),
+    (["--by", "customer", "--gamma", "1,2"], "each key has a Forgetron; remove all but one value of --gamma"),
+    (["--by", "customer", "--name", "../x"], "--name ../x: must be a name made of lower-case letters, digits"),
+    (["--by", "customer", "--memory-for-all", "9999999T"], "--memory-for-all: memory must be at most 1,000,000,"),
+    (["--memory-for-all", "1M"], "--memory-for-all: is shared by the models of --by COLUMN; give that, too"),
+    (["--by", "customer", "--memory-for-all", "much"], "--memory-for-all: 'much' is not a size; give a number"),
+    (["--by", "customer", "--memory-for-all", "1K"], "s.csv: --memory-for-all 1K: holds the floors of 3 keys, 4 exam"),
+    (["--by", "customer", "--memory-for-all", "3TB"], "s.csv: --memory-for-all 3TB: memory: 3,000,000,000,000 bytes"),
+    (["--by", "customer", "--label", "a", "--task", "regression"], "s.csv: --by needs labels of two classes"),
+])  # fmt: skip
 def test_what_is_refused(arguments, sentence):
     result = CliRunner().invoke(main, ["run", "s.csv", *arguments])
     assert result.exit_code == 2 or isinstance(result.exception, InputError)

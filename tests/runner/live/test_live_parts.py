@@ -109,17 +109,14 @@ def test_krls_is_only_for_short_streams():
         assert ("name: krls" in text) == there
 
 
-@pytest.mark.parametrize(
-    ("text", "entry"),
-    [
-        ("Forgetron", "name: forgetron"),
-        ("PassiveAggressive", "name: passive_aggressive"),
-        ("Forgetron(greedy)", "name: forgetron\n  variant: greedy"),
-        ("ahpatron", "name: ahpatron\n  epsilon: 0.6"),
-        ("ahpatron:epsilon=0.7", "name: ahpatron\n  epsilon: 0.7"),
-        ("fogd:step=0.2", "{name: fogd, step: 0.2, features: 300"),
-    ],
-)
+@pytest.mark.parametrize(("text", "entry"), [
+    ("Forgetron", "name: forgetron"),
+    ("PassiveAggressive", "name: passive_aggressive"),
+    ("Forgetron(greedy)", "name: forgetron\n  variant: greedy"),
+    ("ahpatron", "name: ahpatron\n  epsilon: 0.6"),
+    ("ahpatron:epsilon=0.7", "name: ahpatron\n  epsilon: 0.7"),
+    ("fogd:step=0.2", "{name: fogd, step: 0.2, features: 300"),
+])  # fmt: skip
 def test_names_of_classes_and_parameters_that_are_left_out(text, entry):
     assert entry in config_text(Request("a.csv", algorithms=(text,)), choices(), [])
 

@@ -149,14 +149,11 @@ def test_files_of_the_same_name_are_different(frame, address):
     assert [sum(len(y) for _, y, *_ in table.chunks()) for table in tables] == [700, 50]
 
 
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("none.csv", "{}: no such file"),
-        ("half/s.csv", "{}: cannot be read (ClientPayloadError: Response payload is not completed"),
-        ("", "{}: a web page; give the address of the file itself"),
-    ],
-)
+@pytest.mark.parametrize(("place", "message"), [
+    ("none.csv", "{}: no such file"),
+    ("half/s.csv", "{}: cannot be read (ClientPayloadError: Response payload is not completed"),
+    ("", "{}: a web page; give the address of the file itself"),
+])  # fmt: skip
 def test_what_a_server_does_not_have_is_one_sentence(address, place, message):
     with pytest.raises(InputError, match=re.escape(message.format(f"{address}/{place}"))):
         run(Request(f"{address}/{place}", **FAST))
