@@ -31,3 +31,5 @@ def test_the_innermost_limit_counts_and_ends_with_its_block(monkeypatch):
             assert limits.limit(5.0) == 1e6
         assert limits.limit() == 1e6
     assert limits.limit() == limits.limit(5.0) == 3e9
+    monkeypatch.setenv(limits.ENVIRONMENT, "much")
+    assert message(limits.limit) == "$BUDGETRUN_MEMORY: 'much' is not a size; give a number with K, M or G, like 8G"

@@ -58,10 +58,6 @@ def test_sparse_standard_divides_without_centring():
     assert scaled(np.full((3, 1), 2.0), "standard", sparse=True).ravel().tolist() == [2, 2, 2]
 
 
-def test_scale_none_changes_nothing():
-    assert scaled(DRAWN, "none").tobytes() == DRAWN.tobytes()
-
-
 ZEROS = "'minmax' would make zeros of feature 2 non-zero, because"
 ADVICE = "use 'standard' or 'unit_norm', or give the data as a dense table (.csv, .npz)"
 LARGE = "the values are too large for '{}' in float64; use 'scale: none'"

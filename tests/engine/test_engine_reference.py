@@ -246,24 +246,6 @@ def test_any_label_kernel_and_costs(name, K):
         Recorder(GAUSSIAN, [MulticlassProjectronPlusPlus.of(K, COSTS, eta=0.3)], X, codes, block_size).check(trace)
 
 
-@pytest.mark.parametrize("name", STREAMS)
-def test_the_kronecker_delta_is_the_multiclass_case(name):
-    X, codes = stream_of("multiclass", name)
-    learners = [
-        MulticlassProjectronPlusPlus(eta=0.3),
-        MulticlassProjectronPlusPlus(eta=0.3, hierarchy="0 1 2 3 4"),
-        MulticlassProjectronPlusPlus.of(np.eye(N_CLASSES), 1 - np.eye(N_CLASSES), eta=0.3),
-    ]
-    group = Group(GAUSSIAN, learners, n_classes=N_CLASSES)
-    scores = group.feed(X, codes[None])
-    first, *others = group.members
-    for member, row in zip(others, scores[1:], strict=True):
-        # Only the order of summation differs.
-        np.testing.assert_allclose(row, scores[0], rtol=1e-12, atol=1e-14)
-        assert (member.count.mistakes, member.count.updates) == (first.count.mistakes, first.count.updates)
-        np.testing.assert_array_equal(member.hypothesis.rounds, first.hypothesis.rounds)
-
-
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from cases import STREAMS, random_stream
 from reference import nogd
 from reference.kernel_expansion import gaussian
 
-from budgetrun.engine import Group, run
+from budgetrun.engine import Group
 from budgetrun.engine.hypotheses.nystroem import canonical
 from budgetrun.kernels import Gaussian
 from budgetrun.kernels.features import RandomFeatures
@@ -34,47 +34,6 @@ KERNEL = Gaussian(gamma=0.5)
 def test_parameters_that_do_not_go_together(name, given, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         find(name)(**given)
-
-
-UNIFORM = np.full(4, 1 / 4)
-SIGNED = [0.1, 0.4, -0.3, 0.2], [0.05, 1.0, -0.02, 0.03]
-
-
-@pytest.mark.parametrize(("name", "weights"), [("bogd++", SIGNED[0]), ("bogd++", SIGNED[1]), ("bogd", SIGNED[0])])
-def test_a_removal_of_bogd_keeps_the_function_in_expectation(name, weights):
-    """Over the draw: sum_r p_r f_r = f, unless a weight was clipped."""
-    learner, sizes = find(name)(budget=4, step=1.0, clip=1e9), np.abs(weights)
-    chances = np.maximum(1 - 3 * sizes / sizes.sum(), 0) if name == "bogd++" else UNIFORM
-    chances = chances / chances.sum()
-
-    class Held:
-        coef, size = np.array(weights), 4
-
-        def displace(self, i, weights):
-            self.left_by, self.coef = i, np.where(np.arange(4) == i, 0.0, weights)
-
-        def evict(self, i):
-            self.displace(i, self.coef)
-            self.size = 3
-
-        def scale(self, phi):
-            self.coef = phi * self.coef
-
-        def add(self, weight):
-            """The new example is not part of the mean."""
-
-    class Drawing:
-        def __init__(self, r):
-            u = chances[:r].sum() + chances[r] / 2
-            self.random, self.integers = lambda: u, lambda low, high: r
-
-    mean = np.zeros(4)
-    for r in np.flatnonzero(chances):
-        learner._random, held = Drawing(r), Held()
-        learner.update(held, 1, 0.0)
-        assert held.left_by == r
-        mean += chances[r] * held.coef
-    np.testing.assert_allclose(mean, weights, atol=1e-15)
 
 
 @pytest.mark.parametrize("stream", ["random", "duplicated", "tied"])
@@ -170,38 +129,3 @@ def test_learners_share_random_features_with_those_of_their_pool_alone():
     assert len(set(maps(other))) == 3
     np.testing.assert_array_equal(other.feed(X[30:], y[None, 30:]), one.feed(X[30:], y[None, 30:]))
     assert one.members[0].hypothesis.size == 0
-
-
-def test_nystroem_features_of_full_rank_lose_nothing():
-    X, y = random_stream(T=150)
-    alike = [find("nogd")(budget=30, step=0.2, rank=30), find("bogd++")(budget=30, step=0.2)]
-    group = Group(KERNEL, alike)
-    for t in range(len(y)):
-        group.feed(X[t : t + 1], y[None, t : t + 1])
-        if group.members[0].hypothesis.size == 30:
-            break
-    # Compare gradient descent before any removal with the learner that has just switched to features.
-    one, other = (member.hypothesis for member in group.members)
-    assert one.approximated
-    np.testing.assert_allclose(one.score(X), other.score(X), atol=1e-6)
-
-
-def test_pomdr_stays_in_its_ball():
-    X, y = random_stream()
-    norms = []
-
-    def watch(i, t):
-        f = group.members[0].hypothesis
-        norms.append(np.sqrt(f.coef @ KERNEL.between(X[f.rounds], X[f.rounds]) @ f.coef))
-        assert f.norm_sq == pytest.approx(norms[-1] ** 2)
-
-    group = Group(KERNEL, [find("pomdr")(budget=20, first_budget=10, eta=0.3, U=4.0)], watch=watch)
-    group.feed(X, y[None])
-    assert max(norms) == pytest.approx(4.0)
-
-
-def test_every_loss_is_learned_by_the_projectron_of_2024():
-    X, y = random_stream()
-    ours, theirs = (run(find(name)(eta=0.3), KERNEL, X, y) for name in ("projectron++_2024", "projectron++"))
-    assert ours.margin_updates > theirs.margin_updates
-    assert ours.max_support > theirs.max_support

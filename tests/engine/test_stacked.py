@@ -129,9 +129,3 @@ def test_balanced_weights_move_the_thresholds_alone(n_classes):
     counts = np.bincount(y) + 1
     moved = np.log(counts[1:] / counts[0])
     np.testing.assert_allclose(scores[0] - scores[1], np.broadcast_to(moved, scores[0].shape[-1:]) + 0 * scores[0])
-
-
-def test_members_that_are_krls_have_the_settings_that_the_page_names():
-    members = [part.learner for part in find("auto", task="regression")(budget=50).members(1)]
-    krls = [one for one in members if type(one).__name__ == "KRLS"]
-    assert [(one.budget, one.nu) for one in krls] == [(10, 0.01)] * 3

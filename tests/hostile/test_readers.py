@@ -22,7 +22,6 @@ from pyarrow import csv, feather, parquet
 from sentences import one_sentence
 from sweeping import config, run
 
-from budgetrun.base import limits
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content as content_module
@@ -105,19 +104,6 @@ def test_a_decompression_bomb_is_refused_before_it_fills_the_memory(own, monkeyp
         r"its content would need 1\d\.\d MB of memory, and the limit is 10\.0 MB; if the file is as it", told
     )
     assert told.endswith("raise the limit with --memory SIZE (of a sweep) or $BUDGETRUN_MEMORY=SIZE")
-
-
-def test_the_limit_is_that_of_the_block_or_the_environment(monkeypatch):
-    monkeypatch.delenv("BUDGETRUN_MEMORY", raising=False)
-    assert limits.limit() == 8e9
-    monkeypatch.setenv("BUDGETRUN_MEMORY", "1.5K")
-    assert limits.limit() == 1500
-    with limits.memory(7):
-        assert limits.limit() == 7
-        with limits.memory(None):
-            assert limits.limit() == 7
-    monkeypatch.setenv("BUDGETRUN_MEMORY", "much")
-    assert refused(limits.limit) == ("$BUDGETRUN_MEMORY: 'much' is not a size; give a number with K, M or G, like 8G")
 
 
 # Archives of numpy

@@ -17,7 +17,7 @@ from budgetrun.data.formats.csv import parse_table
 from budgetrun.data.formats.idx import parse_idx
 from budgetrun.data.formats.libsvm import parse_libsvm
 from budgetrun.data.formats.npz import parse_npz
-from budgetrun.kernels.kinds import IntegerRows, floats
+from budgetrun.kernels.kinds import floats
 
 PAIRS = '''
 import numpy as np
@@ -79,11 +79,6 @@ def test_a_card_in_an_unknown_format(made):
     )
 
 
-def test_every_format_has_its_revision():
-    names = ["census_income", "csv", "idx", "libsvm", "npz", "zip_digit_pairs", "zip_digits"]
-    assert [formats.revision(name) for name in formats.all_formats()] == [f"{name} 1" for name in names]
-
-
 def test_no_two_formats_claim_one_suffix():
     claimed = [suffix for module in formats.all_formats().values() for suffix in module.SUFFIXES]
     assert sorted(claimed) == [".csv", ".libsvm", ".npz", ".svm", ".tsv"]
@@ -94,15 +89,6 @@ def test_pairs_of_digits_are_tasks():
     read = formats.all_formats()["zip_digit_pairs"].read(files, formats.Layout(n_features=3))
     assert read.X.tolist() == [[0, 0.75, 3], [0.625, 1, 2], [1, 1, 0]]
     assert read.y.tolist() == [0, 1, 0]
-
-
-@pytest.mark.parametrize(("text", "whole"), [
-    (b"6 -1 0.5\n5 0.125 1\n", True), (b"6 -1 7\n", True), (b"6 -1 7.5\n", False), (b"6 0.1234 1\n", False),
-])  # fmt: skip
-def test_grey_values_of_three_decimals_are_whole_numbers_of_steps(text, whole):
-    read = formats.all_formats()["zip_digits"].read([formats.Content(text, "digits")], formats.Layout())
-    assert isinstance(read.X, IntegerRows) == whole
-    np.testing.assert_allclose(floats(read.X), (np.loadtxt(io.BytesIO(text), ndmin=2)[:, 1:] + 1) / 2, rtol=1e-15)
 
 
 # LIBSVM text
