@@ -229,9 +229,7 @@ def test_hostile_content_is_one_sentence(tmp_path, changes, reason):
 
 def refused(path):
     """Return the sentence that refuses a file."""
-    with pytest.raises(InputError) as error:
-        load_state(path)
-    text = str(error.value)
+    text = message(load_state, path)
     assert text.startswith(f"{path}: not a file that budgetrun saved, or damaged (")
     assert "\n" not in text
     return text

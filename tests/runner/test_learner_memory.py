@@ -4,10 +4,10 @@ import csv
 from pathlib import Path
 
 import pytest
+from faults import message
 from sweeping import config, run
 
 from budgetrun import config as config_module
-from budgetrun.base.errors import InputError
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses.base import bytes_kept
 from budgetrun.kernels import Gaussian
@@ -54,9 +54,7 @@ def test_each_learner_has_the_largest_budget_that_fits(tmp_path):
 
 
 def test_what_is_too_little_is_one_sentence_with_the_least_that_fits(tmp_path):
-    with pytest.raises(InputError) as error:
-        planned(tmp_path, [{"name": "rbp", "learner_memory": "1KB"}])
-    said = str(error.value)
+    said = message(planned, tmp_path, [{"name": "rbp", "learner_memory": "1KB"}])
     assert said.endswith(
         "algorithm 'rbp' on dataset 'noisy_gaussians': learner_memory: 1.0 KB is too little: with a budget of 1, the "
         "least, the learner keeps more; give at least 4.2KB"
@@ -77,9 +75,7 @@ def test_what_is_too_little_is_one_sentence_with_the_least_that_fits(tmp_path):
      "algorithms[1].budget.of: 'rbp' has a learner_memory; name one that does not"),
 ])  # fmt: skip
 def test_mistakes_in_configs(tmp_path, algorithms, said):
-    with pytest.raises(InputError) as error:
-        config_module.load(config(tmp_path, algorithms=algorithms))
-    assert said in str(error.value)
+    assert said in message(config_module.load, config(tmp_path, algorithms=algorithms))
 
 
 def test_a_sweep_over_sizes_and_its_tables(tmp_path, monkeypatch, capsys):

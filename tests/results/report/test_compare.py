@@ -87,6 +87,8 @@ def test_statistics_over_data_sets_are_those_of_demsar(tmp_path):
     assert list(found.grids()[0].columns)[1:5] == ["compared", "streams", "c4.5", "mean"]
     assert overall.ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
     assert (overall.friedman.chi2, overall.friedman.f) == pytest.approx((9.28, 3.69), abs=5e-3)
+    assert overall.friedman.p == pytest.approx(0.0258, abs=5e-4)
+    # 2.569 sqrt(20 / 84).
     assert overall.friedman.distance == pytest.approx(1.25, abs=5e-3)
     page = tmp_path / "page.html"
     found.write(page)

@@ -177,10 +177,3 @@ def test_cells_that_are_not_below_the_majority_are_marked(tmp_path):
     (cell,) = [cell for cell in table.cells if cell.place.label == "logistic"]
     assert table.mean(cell).endswith("‡")
     assert "‡ Not below the error of always predicting the larger class." in table.notes
-
-
-def test_p_by_holms_method(tmp_path):
-    table = table_of(folder_of(tmp_path))
-    ps = sorted((one.test.p, one.p_holm) for one in table.paired.values())
-    assert ps[-1][1] >= ps[0][1]
-    assert all(adjusted >= p for p, adjusted in ps)

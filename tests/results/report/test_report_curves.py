@@ -4,7 +4,6 @@ import csv
 import re
 from contextlib import chdir
 
-import matplotlib.axes
 import numpy as np
 import pytest
 from fake_results import SWEPT, build, run, swept_rows, write_curves, write_figures, write_report
@@ -73,17 +72,6 @@ def test_rounds_show_means_and_deviations_over_repetitions(tmp_path, drawing):
     assert "No finished run of cks." in caption
 
 
-def test_support_size_grows_over_rounds(tmp_path, drawing):
-    folder = plain(tmp_path, ROUNDS | {"y": "support_size"})
-    write_report(folder)
-    ((xs, ys),) = drawing.lines["perceptron"]
-    assert ys == pytest.approx(0.11 * np.array(xs))
-    alt, caption = figure_of(folder)
-    assert alt.startswith("Size of the support set against the number of rounds on one. rbp: 50.0 at the end.")
-    assert "Size of the support set on one against the number of rounds, mean over 3 repetitions" in caption
-    assert "frame" not in caption
-
-
 def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing):
     rows = [run("one", "rbp", 20 + b / 50, budget=b) for b in (5, 50)]
     rows += [run("one", "projectron", 8 + eta, setting={"eta": eta}) for eta in (1, 2)]
@@ -92,16 +80,6 @@ def test_lines_of_several_budgets_and_settings_are_told_apart(tmp_path, drawing)
     assert list(drawing.lines) == names
     assert len({look for name in names for look in drawing.looks[name]}) == 4
     assert drawing.bands == []
-
-
-@pytest.mark.parametrize("log", [None, False, True])
-def test_rounds_are_logarithmic_only_where_asked(tmp_path, monkeypatch, log):
-    scales = []
-    set_scale = matplotlib.axes.Axes.set_xscale
-    patched = lambda axes, scale: scales.append(scale) or set_scale(axes, scale)  # noqa: E731
-    monkeypatch.setattr(matplotlib.axes.Axes, "set_xscale", patched)
-    write_figures(plain(tmp_path, ROUNDS | {"log_x": log}))
-    assert scales == (["log"] if log else [])
 
 
 def test_without_curves_the_figure_is_left_out_and_said(tmp_path):

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -173,17 +172,6 @@ def test_figure_without_traces_says_so(written):
     assert not (written / "figures").exists()
     page = (written / "report.html").read_text()
     assert "Not drawn: the traces of the solvers are not in the folder curves/" in page
-
-
-def test_figure_stays_when_its_traces_are_gone(folder):
-    write_traces(folder, solved_rows())
-    write_report(folder)
-    shutil.rmtree(folder / "curves")
-    write_report(folder)
-    assert (folder / "figures" / "f.png").is_file()
-    page = (folder / "report.html").read_text()
-    assert "Towards the optimum" in page
-    assert "the traces of the solvers are not in the folder curves/" in page
 
 
 def test_traces_leave_out_what_is_not_known_and_never_go_back(tmp_path):

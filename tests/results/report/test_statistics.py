@@ -19,16 +19,6 @@ TABLE6 = np.array([
 ])  # fmt: skip
 
 
-def test_ranks_friedman_and_nemenyi_are_those_of_demsar():
-    ranks = statistics.mean_ranks(-TABLE6)
-    assert ranks == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
-    found = statistics.friedman(ranks, len(TABLE6))
-    assert (found.chi2, found.f) == pytest.approx((9.28, 3.69), abs=5e-3)
-    assert found.p == pytest.approx(0.0258, abs=5e-4)
-    # 2.569 sqrt(20 / 84).
-    assert found.distance == pytest.approx(1.25, abs=5e-3)
-
-
 def test_signed_ranks_are_those_of_demsar():
     differences = TABLE6[:, 1] - TABLE6[:, 0]
     found = statistics.paired(differences, "wilcoxon")

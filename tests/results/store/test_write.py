@@ -14,7 +14,7 @@ import pytest
 from faults import message
 from sweeping import config, rows, run
 
-from budgetrun.base.errors import AlteredError, InputError
+from budgetrun.base.errors import AlteredError
 from budgetrun.results.report import Report, figures
 from budgetrun.results.store import files
 from budgetrun.results.store.files import COLUMNS as SCHEMA
@@ -460,7 +460,6 @@ def test_a_report_of_a_folder_without_plan_or_sum_is_silent(folder):
 
 def test_a_key_of_a_manifest_is_quoted_on_one_line(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"expected": {"a\n\tb": 1}}))
-    with pytest.raises(InputError) as caught:
-        files.read_manifest(tmp_path / "manifest.json")
-    assert str(caught.value).startswith(f"{tmp_path / 'manifest.json'}: expected.'a\\n\\tb': ")
-    assert "\n" not in str(caught.value)
+    said = message(files.read_manifest, tmp_path / "manifest.json")
+    assert said.startswith(f"{tmp_path / 'manifest.json'}: expected.'a\\n\\tb': ")
+    assert "\n" not in said
