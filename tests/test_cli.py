@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
-from sweeping import COMMAND, TOP, config, ended, run, start, untimed
+from sweeping import COMMAND, TOP, config, run, untimed
 
 from budgetrun import cli, kernels, learners
 from budgetrun.base.registry import parameters
@@ -541,9 +541,3 @@ def test_a_broken_manifest(command):
         json.dump([], file)
     sentence = "results/small/manifest.json: cannot be read; repeat the sweep: budgetrun sweep CONFIG\n"
     assert command("status", "results/small") == (2, "", sentence)
-
-
-def test_plain_lines_where_there_is_no_terminal(tmp_path):
-    code, out, err = ended(start(tmp_path, "sweep", config(tmp_path), "--jobs", 1))
-    assert (code, out) == (0, "results/small\n")
-    assert untimed(err) == "small: 16 runs to do, 0 finished, in results/small\n16/16 runs, _ s\n"

@@ -174,30 +174,6 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
 
 
-@pytest.mark.parametrize(
-    ("name", "container"),
-    # `auto` subtracts no means from sparse rows.
-    paired(sorted(BY_NAME.keys() - {"auto"}), [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array]),
-)
-def test_sparse_and_dense_agree(name, container):
-    rng = np.random.default_rng(0)
-    X = rng.random((200, 30)) * (rng.random((200, 30)) < 0.2)
-    y = np.where(X[:, 0] + X[:, 1] > 0.1, "yes", "no")
-    dense, sparse = make(name, gamma=0.5).fit(X, y), make(name, gamma=0.5).fit(container(X), y)
-    assert dense.mistakes_ == sparse.mistakes_
-    # A projection on an ill-conditioned support set multiplies rounding.
-    atol = 1e-6 if learners.find(name).form.averages else 1e-10
-    np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
-    assert list(dense.classes_) == ["no", "yes"]
-    if name in SEVERAL:
-        y = np.where(X[:, 2] > 0.1, "maybe", y)
-        dense.fit(X, y)
-        sparse.fit(container(X), y)
-        assert dense.mistakes_ == sparse.mistakes_
-        np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(container(X)), atol=atol)
-        np.testing.assert_allclose(dense.weights_, sparse.weights_, atol=atol)
-
-
 def test_memory_stays_as_small_as_the_budget():
     rng = np.random.default_rng(1)
     for variant in ("basic", "self_tuned", "greedy"):
@@ -328,6 +304,7 @@ FORMS = {
     "list": lambda X: X.tolist(),
     "csr": sp.csr_array,
     "csc": sp.csc_matrix,
+    "coo": sp.coo_array,
     "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS),
     "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
 }

@@ -40,16 +40,9 @@ of_learner = pytest.mark.parametrize("name", OF_EACH_FORM)
 # Random frequencies belong to columns, so they depend on the order in which keys appear.
 # Their numbers depend on the columns that are known at the start.
 BY_COLUMN = (
-    "AutoClassifier",
-    "AutoRegressor",
-    "FOGD",
-    "DualSGD",
-    "Raker",
-    "AdaRaker",
-    "FOGDRegressor",
-    "RakerRegressor",
+    "AutoClassifier", "AutoRegressor", "FOGD", "DualSGD", "Raker", "AdaRaker", "FOGDRegressor", "RakerRegressor",
     "AdaRakerRegressor",
-)
+)  # fmt: skip
 SEGMENTS = sorted({y for _, y in datasets.ImageSegments()})
 
 
@@ -356,22 +349,17 @@ def test_one_vs_rest_by_river():
     assert metric.get() > 0.4
 
 
-def test_probabilities_are_platt_s_by_online_newton_steps():
+def test_probabilities_are_fitted_to_the_scores_before_each_round():
+    """As those of the metrics, which tests/runner/test_metrics.py compares with an online Newton step."""
     X, y = stream()
-    model = make("Forgetron", budget=100)
-    raw = make("Forgetron", budget=100, probabilities=False)
-    theta, H, scores = np.array([1.0, 0.0]), np.eye(2), []
-    losses = []
-    for x, label in zip(dicts(X), y, strict=True):
-        f = raw._score_of(x)
-        z = np.array([f / (np.sqrt(np.mean(np.square([*scores, f]))) or 1.0), 1.0])
-        p = 1 / (1 + np.exp(-theta @ z))
-        assert model.predict_proba_one(x)[True] == pytest.approx(p, abs=1e-9)
-        losses.append(-np.log(p if label else 1 - p))
-        g = (p - label) * z
-        H += np.outer(g, g)
-        theta -= np.linalg.solve(H, g)
-        scores.append(f)
+    model, raw = (make("Forgetron", budget=100, probabilities=asked) for asked in (True, False))
+    calibration, losses = Calibration(), []
+    for x, label in zip(dicts(X), y.tolist(), strict=True):
+        f = np.float64(raw._score_of(x))
+        p = calibration.of(f)
+        assert list(model.predict_proba_one(x).values()) == pytest.approx(p, abs=1e-9)
+        losses.append(-np.log(p[int(label)]))
+        calibration.learn(f, int(label))
         model.learn_one(x, label)
         raw.learn_one(x, label)
     assert np.mean(losses) < np.log(2)

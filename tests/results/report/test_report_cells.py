@@ -262,16 +262,7 @@ def test_ratios_work_for_any_quantity(tmp_path):
 
 
 def test_two_figures_and_differences():
-    texts = {
-        0.0123: "0.012",
-        0.0996: "0.10",
-        0.999: "1.0",
-        9.96: "10",
-        34.6: "35",
-        374: "370",
-        12345: "12,000",
-        0.0: "0",
-    }
+    texts = {0.0123: "0.012", 0.0996: "0.10", 0.999: "1.0", 9.96: "10", 34.6: "35", 374: "370", 12345: "12,000", 0: "0"}
     assert {value: figures(value, 2) for value in texts} == texts
     assert [ONLINE_ERROR.difference(value) for value in (5, -0.001)] == ["+5.00 points", "+0.00 points"]
     assert (SUPPORT_SIZE.difference(-1234.56), SECONDS.difference(-0.25)) == ("-1,234.6", "-0.25 s")
