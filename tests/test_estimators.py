@@ -174,18 +174,6 @@ def test_hierarchy_goes_by_the_names_of_the_labels():
             budgetrun.ProjectronPlusPlus(hierarchy=hierarchy).fit(X, codes)
 
 
-def test_memory_stays_as_small_as_the_budget():
-    rng = np.random.default_rng(1)
-    for variant in ("basic", "self_tuned", "greedy"):
-        model = budgetrun.Forgetron(variant=variant, budget=20, gamma=1.0)
-        for _ in range(8):
-            X = rng.normal(size=(500, 3))
-            model.partial_fit(X, rng.choice([0, 1], 500), classes=[0, 1])
-        assert len(model.weights_) == 20
-        assert model._group.pool.capacity < 400
-        assert len(pickle.dumps(model)) < 100_000
-
-
 def test_sigma_is_another_way_to_say_gamma():
     X, y = random_stream()
     one = budgetrun.RBP(budget=10, sigma=2.0).fit(X, y)
@@ -430,21 +418,6 @@ def test_probabilities_have_to_be_asked_for():
     for one in (budgetrun.Perceptron, lambda **given: budgetrun.SelectingClassifier(budgetrun.RBP(), **given)):
         with pytest.raises(ValueError, match=r"^probabilities must be one of False, True, got 'yes'$"):
             one(probabilities="yes").fit(X, y)
-
-
-def test_very_wide_rows_in_both_forms():
-    rng = np.random.default_rng(5)
-    X = sp.random_array((24, 9000), density=0.002, rng=rng).tocsr()
-    y = rng.choice([0, 1], 24)
-    for first, then in ((X, X.toarray()), (X.toarray(), X)):
-        for name in ("RBP", "POMDR", "Projectron", "FOGD", "Ahpatron"):
-            given = {"budget": 10} if "budget" in CLASSIFIERS[name]().get_params() else {}
-            one, other = (CLASSIFIERS[name](gamma=0.5, **given) for _ in range(2))
-            one.fit(first, y)
-            other.partial_fit(first[:10], y[:10]).partial_fit(then[10:], y[10:])
-            assert other.mistakes_ == one.mistakes_
-            assert sp.issparse(other.support_set_) == sp.issparse(first)
-            np.testing.assert_allclose(other.decision_function(then), one.decision_function(first), atol=1e-9)
 
 
 # -- parameters in mid-stream --------------------------------------------------------------------------------------

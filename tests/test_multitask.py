@@ -60,22 +60,6 @@ def test_values_are_those_of_the_inverse_matrix(base, b):
 
 
 @pytest.mark.parametrize("kind", ["floats", "integers", "bits"])
-@pytest.mark.parametrize("base", BASES)
-def test_with_b_of_0_the_tasks_are_independent(base, kind):
-    kernel, alone = of(base, 0.0)
-    X, y = streams()[kind]
-    tasks = tasks_of(X)
-    group = Group(kernel, [find("perceptron")()])
-    scores = group.feed(joined(X, tasks), y[None])[0]
-    mistakes = 0
-    for i in range(K):
-        one = Group(alone, [find("perceptron")()])
-        np.testing.assert_allclose(scores[tasks == i], one.feed(X[tasks == i], y[None, tasks == i])[0], atol=1e-12)
-        mistakes += one.members[0].count.mistakes
-    assert group.members[0].count.mistakes == mistakes
-
-
-@pytest.mark.parametrize("kind", ["floats", "integers", "bits"])
 @pytest.mark.parametrize(
     ("learner", "sparse"), paired([("perceptron", None), ("rbp", None), ("forgetron", "self_tuned")], [False, True])
 )

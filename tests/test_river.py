@@ -231,18 +231,6 @@ def test_new_keys_change_nothing_that_was_learned(name):
     assert state(many) == state(model)
 
 
-@of_learner
-def test_a_new_key_leaves_all_scores_as_they_were(name):
-    X, y = stream(T=100)
-    model = learned(make(name, probabilities=False), dicts(X), y)
-    before = [model._score_of(x) for x in dicts(X)]
-    model.predict_one({str(j): 1.0 for j in range(30)})
-    assert [model._score_of(x) for x in dicts(X)] == before
-    model._admit([str(j) for j in range(50)])
-    assert [model._score_of(x) for x in dicts(X)] == before
-    assert len(model.column_of) >= 50
-
-
 @pytest.mark.parametrize("name", ["Forgetron", "NOGD", "KLMS"])
 def test_a_stream_may_begin_without_keys(name):
     model, known = (learned(make(name), [first, {"a": 1.0}, {}], [1, 0, 1]) for first in ({}, {"a": 0.0}))
@@ -383,21 +371,6 @@ def test_pipelines_delays_and_drift():
     model = preprocessing.StandardScaler() | classifiers.Forgetron(budget=50, gamma=0.1)
     metric = evaluate.progressive_val_score(iter(delayed), model, metrics.Accuracy(), delay=20)
     assert metric.get() > 0.7
-
-
-@pytest.mark.parametrize("name", ["Forgetron", "Projectron", "FOGD"])
-def test_a_pickle_continues_where_it_stopped(name):
-    X, y = stream()
-    examples = growing(X)
-    whole = learned(make(name), examples, y)
-    parts = make(name)
-    for start in range(0, 80, 25):
-        learned(parts, examples[start : start + 25], y[start : start + 25])
-        parts = pickle.loads(pickle.dumps(parts))
-    assert state(parts) == state(whole)
-    fresh = parts.clone()
-    assert fresh.estimator is None
-    assert state(learned(fresh, examples, y)) == state(whole)
 
 
 @pytest.mark.parametrize("name", ["Forgetron", "AutoClassifier"])
