@@ -1,9 +1,6 @@
 """Means, spreads and comparisons against numbers worked out by hand, of the online error and other quantities."""
 
-import csv
-import io
 import math
-import re
 
 import pytest
 from fake_results import (
@@ -18,7 +15,6 @@ from fake_results import (
     runs_csv,
     swept_rows,
     table_of,
-    written_file,
 )
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
@@ -227,23 +223,6 @@ def test_support_sizes_are_compared_in_examples_and_published_in_a_column_of_the
     assert item.cell.difference == pytest.approx(610 - 793)
     assert item.cell.percent == pytest.approx(100 * (610 / 793 - 1))
     assert [cell.published.value for cell in table.cells if cell.published] == [793, 412.5]
-
-
-def test_files_of_support_sizes(tmp_path):
-    folder = folder_of(tmp_path, "support_size", SIZES)
-    markdown = written_file(folder, "tables/t.md")
-    assert "# Somebody (2001), Table 1: size of the support set\n" in markdown
-    assert re.search(r"\| 1,100.0 ± 100.0 +\|", markdown)
-    assert "610.0 ± 10.0 (793, -23.1%)" in markdown
-    assert "410.0 ± 10.0 (412.5, -0.6%)" in markdown
-    assert "one, projectron++, eta=0.1: measured 610.0, published 793, -183.0 (-23.1%)." in markdown
-    assert "in percent" not in markdown
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "610.0 ± 10.0<small>published 793 " in page
-    rows = list(csv.DictReader(io.StringIO((folder / "tables" / "t.csv").read_text(encoding="utf-8"))))
-    row = next(r for r in rows if r["setting"] == "eta=0.1" and r["label"] == "projectron++")
-    assert (row["support_size"], row["sd"], row["published"], row["difference"]) == ("610", "10", "793", "-183")
-    assert "online_error_percent" not in row
 
 
 def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path):

@@ -331,18 +331,6 @@ def test_figure_without_a_finished_run_is_left_out(tmp_path):
     assert write_figures(folder) == []
 
 
-def test_figure_of_learners_without_a_budget(tmp_path, monkeypatch):
-    rows = [run("one", "rbp", 10 - b / 100, budget=b) for b in (5, 50)] + [run("one", "perceptron", 8)]
-    figures = [{"name": "f", "dataset": "one", "lines": ["rbp", "perceptron", "cks"]}]
-    levels = []
-    monkeypatch.setattr(matplotlib.axes.Axes, "axhline", lambda axes, y, **look: levels.append(y))
-    folder = build(tmp_path / "r", rows, report={"figures": figures})
-    text = "".join(page_of(folder).text)
-    assert levels == [8.0]
-    assert "Dotted, without a budget: perceptron." in text
-    assert "No finished run of cks." in text
-
-
 def test_config_table_called_like_one_of_ours_keeps_its_file(tmp_path):
     report = {"tables": [{"name": "seconds"}]}
     folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], report=report)

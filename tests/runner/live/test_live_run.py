@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-import re
 import signal
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from budgetrun.base.errors import CannotWriteError, InputError
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
-from budgetrun.results.store.curves import Curves
 from budgetrun.runner.live import kept
 from budgetrun.runner.live import run as run_module
 from budgetrun.runner.live.request import Request, metrics_of
@@ -421,27 +419,6 @@ def test_numbers_as_labels_give_the_errors_of_a_sweep_also_if_it_was_stopped(num
     # R2 is that of all labels: 1 minus the mean squared error over their variance.
     expected = 1 - whole["rmse"] ** 2 / numbers.var()
     np.testing.assert_allclose(whole["r2"], expected, rtol=1e-9)
-
-
-def test_the_page_of_numbers_speaks_of_no_mistakes(numbers, capsys):
-    given = ["--label", "price", "--task", "regression", "--budget", "20,50", "--results", "results"]
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["run", "prices.csv", *given], standalone_mode=False)
-    assert ended.value.code == 0
-    folder = Path("results/prices")
-    page = re.sub(r"<svg.*?</svg>", "", (folder / "report.html").read_text(), flags=re.DOTALL)
-    for text in (page, *capsys.readouterr(), (folder / "config.yaml").read_text()):
-        assert "mistake" not in text
-        assert "nline error" not in text
-    assert "R2: 1 for no errors" in page
-    figures = {path.stem for path in (folder / "figures").glob("*.png")}
-    assert figures == {"prices_error", "prices_windows", "prices_budget"}
-    # The default learners, and the curves from which the errors of each part are drawn.
-    runs = pd.read_csv(folder / "runs.csv")
-    assert set(runs["label"]) == {"auto", "krls", "fogd", "least_squares", "mean"}
-    rounds, squares = Curves(folder / "curves").read(list(runs["run_id"]), "squared_error")
-    assert rounds[-1] == 500
-    np.testing.assert_allclose(np.sqrt(squares[:, -1] / 500), runs["rmse"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["npz", "libsvm", "pipe"])
