@@ -1,6 +1,6 @@
 """Le, Nguyen, Nguyen & Phung (2016): DualSGD with k-merging, in the order of the authors' program.
 
-The traces have f times lambda t, after t rounds, as the engine has it. ``draws`` are the frequencies, one per row.
+The traces have f times lambda t, after t rounds, as the engine has it.
 """
 
 import math
@@ -38,10 +38,8 @@ def smallest(alpha, k, unit):
     return leaving
 
 
-def dualsgd(
-    X, y, k, budget, features, regulariser, merged, loss="hinge", seed=0, frequencies="right", draws=None, tie="mistake"
-):
-    U = drawn(X, k, features, seed, frequencies) if draws is None else draws
+def dualsgd(X, y, k, budget, features, regulariser, merged, loss="hinge", seed=0, frequencies="right", tie="mistake"):
+    U = drawn(X, k, features, seed, frequencies)
     z = waves(U)
     Z = [z(x) for _, x, _ in stream(X, y)]
     trace = ExplicitTrace()
@@ -68,9 +66,9 @@ def dualsgd(
 
 
 def multiclass_dualsgd(
-    X, codes, k, n_classes, budget, features, regulariser, merged, loss="hinge", seed=0, frequencies="right", draws=None
+    X, codes, k, n_classes, budget, features, regulariser, merged, loss="hinge", seed=0, frequencies="right"
 ):
-    U = drawn(X, k, features, seed, frequencies) if draws is None else draws
+    U = drawn(X, k, features, seed, frequencies)
     z = waves(U)
     Z = [z(x) for _, x, _ in stream(X, codes)]
     trace = ExplicitTrace()
