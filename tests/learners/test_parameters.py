@@ -16,92 +16,26 @@ from budgetrun.learners.alma import length, lengths
 from budgetrun.learners.hierarchy import label_kernel
 from budgetrun.learners.nogd import NOGD
 from budgetrun.learners.page import complete
-from budgetrun.learners.raker import FACTORS
 from budgetrun.learners.shrinking_perceptron import Phi
 
-# Of learners with defaults, in the order of `registry`.
-DEFAULTS = """
-adaraker: factors=FACTORS, features=50, step=50.0, regulariser=1e-05, beta=0.5, rate=1.0, frequencies=orthogonal, seed=0
-ahpatron: U=None, step=None, eta=0.0005, norm=kept, halving=largest
-alma: alpha=0.9, B=None, C=1.4142135623730951
-aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
-aomd_ogs(hinge): alpha=0.01, U=20.0, c=0.5, M=15
-aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
-aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
-auto: budget=300, memory=None, class_weight=None
-avm(hypercell): max_size=None, loss=hinge, regulariser=0.0001
-avm(hypersphere): max_size=None, loss=hinge, regulariser=0.0001
-avp: U=None
-avp_ogs: alpha=0.01, epsilon=0.6, U=10.0, c=0.5
-bogd: regulariser=0.0, clip=1.0, seed=0
-bogd++: regulariser=0.0, clip=1.0, seed=0, reading=algorithm
-bpa(nearest): C=1.0, keep=False
-bpa(projecting): C=1.0, keep=False, ridge=0.001
-bpa(simple): C=1.0, keep=False
-bsgd(projection): regulariser=0.0001, ridge=0.001
-bsgd(removal): regulariser=0.0001, first=paper
-bsgd(lookup_h): regulariser=0.0001, first=paper
-bsgd(lookup_wd): regulariser=0.0001, first=paper
-bsgd(merging): regulariser=0.0001, partners=all, first=paper
-cks: candidates=old
-cks_2003(fixed): beta=0.0
-con_kons: g=5.0, alpha=1.0, beta=1.0, epsilon=0.5, C=1.0, curvature=None, seed=0, reading=algorithm
-dualsgd: k=None, features=200, loss=hinge, regulariser=0.0001, seed=0, frequencies=right
-fogd: seed=0, counting=frequencies
-forgetron(basic): cap=every_mistake, logarithm=natural
-forgetron(greedy): test=per_round
-forgetron(simplified): step=0.03125, radius=None, regulariser=None
-forks: step=0.2, columns=None, sampled=None, rank=None, cycle=100, seed=0, curvature=0.2, alpha=0.01, C=1.0
-ioks: factors=FACTORS, horizon=1000, U=15.0, seed=0
-logistic: step=0.1, rates=adagrad, inputs=as_given, splines=False
-mavp_ogs: alpha=0.01, epsilon=0.9, U=10.0, c=0.1
-modified_rbp: step=0.0625, radius=None, seed=0
-nogd: rank=None, reading=algorithm
-norma: budget=None, regulariser=0.0, rho=1.0
-oks: factors=FACTORS, horizon=1000, step=None, seed=0
-passive_aggressive: C=1.0
-pomdr: first_budget=None, U=25.0, halving=before
-projected_alma: alpha=0.0, B=1.0, C=None, threshold=distance, delta=hypothesis
-projectron: threshold=distance
-projectron++: threshold=distance
-pros_n_kons: g=5.0, alpha=1.0, beta=1.0, epsilon=0.5, C=1.0, curvature=None, seed=0, reading=algorithm
-raker: factors=FACTORS, features=50, step=0.5, rate=None, regulariser=0.0, frequencies=orthogonal, seed=0
-rbp: seed=0
-skegd: step=0.2, columns=None, sampled=None, rank=None, cycle=100, seed=0
-tighter: beta=0.0, validation=cache
-"""
+# What estimators leave to their variants; all other defaults stand in budgetrun/__init__.pyi (see test_import.py).
+OF_VARIANTS = {
+    "aomd_ogs": {"hinge": {"U": 20.0, "M": 15}, "square": {"U": 4.0}},
+    "bpa": {"nearest": {"keep": False}, "projecting": {"keep": False, "ridge": 0.001}, "simple": {"keep": False}},
+    "bsgd": {"projection": {"ridge": 0.001}, "removal": {"first": "paper"}, "lookup_h": {"first": "paper"},
+             "lookup_wd": {"first": "paper"}, "merging": {"partners": "all", "first": "paper"}},
+    "cks_2003": {"fixed": {"beta": 0.0}},
+    "forgetron": {"basic": {"cap": "every_mistake", "logarithm": "natural"}, "greedy": {"test": "per_round"},
+                  "simplified": {"step": 0.03125}},
+}  # fmt: skip
 
 
-REGRESSION_DEFAULTS = """
-adaraker: factors=FACTORS, features=50, step=0.5, regulariser=0.0002, beta=0.5, rate=0.1, frequencies=orthogonal, seed=0
-aogd_ald: alpha=0.01, U=2.0, c=1.0, offset=1.0, switch=None
-aomd_ogs(square): alpha=0.01, U=4.0, c=0.5, offset=None, switch=None
-aons_ogs: alpha=0.01, C=1.0, mu=1.0, order=paper
-auto: budget=300, memory=None
-fb_krls: regulariser=0.01, label_step=0.0
-fogd: seed=0, counting=frequencies
-klms: budget=None
-knlms: budget=None, step=0.5, coherence=0.95, regulariser=0.01
-krls: budget=None, nu=0.0001
-least_squares: step=0.1, rates=adagrad, inputs=as_given, splines=False
-nogd: rank=None
-norma: budget=None, step=0.5, regulariser=0.01, loss=squared, epsilon=0.1, nu=None
-qklms: budget=None, step=0.9, epsilon=0.1
-raker: factors=FACTORS, features=50, step=0.5, rate=None, regulariser=0.0, frequencies=orthogonal, seed=0
-"""
-
-
-@pytest.mark.parametrize(("task", "defaults"), [("binary", DEFAULTS), ("regression", REGRESSION_DEFAULTS)])
-def test_defaults(task, defaults):
+@pytest.mark.parametrize("name", OF_VARIANTS)
+def test_defaults_of_variants(name):
     """Configs leave most of these out, and runs are named by those that they give."""
-    found = []
-    for name, variants in registry(task).items():
-        for variant, learner in variants.items():
-            known = parameters(learner).values()
-            given = ", ".join(f"{p.name}={p.default}" for p in known if p.default is not p.empty)
-            if given:
-                found.append(f"{name}({variant}): {given}" if variant else f"{name}: {given}")
-    assert "\n".join(found).replace(str(FACTORS), "FACTORS") == defaults.strip()
+    for variant, expected in OF_VARIANTS[name].items():
+        known = parameters(find(name, variant))
+        assert {parameter: known[parameter].default for parameter in expected} == expected
 
 
 def test_nu_belongs_to_the_insensitive_loss():
