@@ -37,14 +37,6 @@ def test_file_order_is_the_files(own):
     assert (stream.n_examples, stream.n_features) == (200, 2)
 
 
-def test_permutation_carries_the_labels_along(own):
-    stream = open_stream(spec("own", path=own), 0, 0)
-    rows = floats(stream.X)[:, 0].astype(int)
-    assert sorted(rows) == list(range(200))
-    assert rows.tolist() != list(range(200))
-    assert (stream.tasks["-"] == np.where(rows % 5 == 0, -1, 1)).all()
-
-
 def test_a_repetition_depends_on_seed_name_and_number_alone(own):
     def order(seed=0, repetition=0, name="own", **fields):
         return floats(open_stream(spec(name, path=own, **fields), seed, repetition).X)[:, 0].tolist()
