@@ -177,23 +177,6 @@ def test_best_is_no_worse_than_any_norm():
                 assert verdict.value <= values.min() * 1.001
 
 
-def test_drift_is_what_shifting_competitors_are_for():
-    """Labels that flip in mid-stream: a function for each half has no loss, a single one for both has a large loss."""
-    rng, T = np.random.default_rng(0), 20_000 if EXHAUSTIVE else 4000
-    y = rng.choice([-1, 1], T)
-    X = np.stack([np.ones(T), np.zeros(T)], axis=1) * y[:, None]
-    y = np.where(np.arange(T) < T // 2, y, -y)
-    learner = find("modified_rbp")(budget=100, seed=0)
-    verdict = verdicts(play(learner, LINEAR, X, y), competitors(LINEAR, X, y, shifting=True))
-    (verdict,) = verdict.values()
-    assert verdict.competitor.name.startswith("2 segments")
-    # Norms of 1 and twice that between them.
-    assert verdict.norm == pytest.approx(1, rel=0.05)
-    assert verdict.shift == pytest.approx(2, rel=0.05)
-    assert verdict.loss == pytest.approx(0, abs=5)
-    assert verdict.count <= verdict.value < 400
-
-
 # -- void --------------------------------------------------------------------------------------------------------------
 
 FORGETRON_FACTS = {"damage": 0.0, "shrinking": 0.0, "U": 1.0}
