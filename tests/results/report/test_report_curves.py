@@ -12,7 +12,7 @@ from sweeping import config
 from budgetrun.config import load
 from budgetrun.results.report import Report
 from budgetrun.results.report.figures import Numbers
-from budgetrun.results.report.figures.axes import BudgetPanel, RoundsPanel
+from budgetrun.results.report.figures.axes import BudgetPanel
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import load as loaded
 from budgetrun.runner.plan import Options
@@ -258,20 +258,3 @@ def test_a_single_stream_shows_the_spread_over_the_seeds(report, tmp_path):
         assert Report(folder).tables[0].notes[0].endswith(told)
     page = (report.results.folder / "report.html").read_text()
     assert "Shaded: one standard deviation over the 4 seeds of RBP" in page
-
-
-@pytest.mark.parametrize("i", [0, 1])
-def test_curves_of_one_budget_with_the_spread_over_the_seeds(report, i):
-    figure = report.results.report.figures[i]
-    y, panel = figure.y, RoundsPanel(Numbers(report.results), figure, [])
-    assert [one.name.partition(" ")[0] for one in panel.series] == ["Perceptron", "RBP"]
-    runs = report.results.runs
-    rbp = runs[(runs["label"] == "rbp") & (runs["budget"] == 8)]["online_error"]
-    curve = panel.curves[1]
-    lengths = np.diff(curve.rounds, prepend=0)
-    last = np.average(curve.mean, weights=lengths) if y == "windowed_error" else curve.mean[-1]
-    assert last == pytest.approx(100 * rbp.mean())
-    assert curve.rounds[-1] == 90
-    assert (curve.sd[-1] if y == "online_error" else 100 * rbp.std()) == pytest.approx(100 * rbp.std())
-    assert panel.curves[0].sd.max() == 0
-    assert "Shaded: one standard deviation over the 4 seeds of RBP" in panel.caption()

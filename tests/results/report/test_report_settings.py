@@ -236,14 +236,9 @@ def folder_of(tmp_path, steps=True, **others):
     return build(tmp_path / "r", own_rows(steps), algorithms=ALGORITHMS, **others)
 
 
-def means_of(table):
-    own_rows = [(block.title, row) for block in table.blocks for row in block.rows]
-    return {(title, row.label): [c.measured and c.measured.mean for c in row.cells] for title, row in own_rows}
-
-
 def test_one_value_per_dataset_makes_neither_blocks_nor_rows(tmp_path):
     table = table_of(folder_of(tmp_path, steps=False))
-    assert means_of(table) == {
+    assert grid(table) == {
         ("", "one"): [8.1, 10.5, 10.5],
         ("", "two, eta=0.1"): [8.1, 10.5, 10.5],
         ("", "two, eta=0.9"): [8.9, 10.5, 10.5],
@@ -258,7 +253,7 @@ def test_formulas_are_rows_as_typed_in_the_order_of_the_config(tmp_path):
     assert [setting.position for setting in results.settings("nogd", "two")] == [(0,), (1,), (2,)]
     assert [setting.text for setting in results.settings("projectron", "one")] == [""]
     table = table_of(folder_of(tmp_path))
-    cells = {label: means[-1] for (_, label), means in means_of(table).items() if means[-1]}
+    cells = {label: means[-1] for (_, label), means in grid(table).items() if means[-1]}
     means = dict(zip(texts, (30, 20.1, 20), strict=True))
     assert cells == {f"{dataset}, {text}": means[text] for dataset in ("one", "two") for text in texts}
 

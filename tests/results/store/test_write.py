@@ -353,15 +353,6 @@ def test_parts_that_have_all_runs_replace_an_altered_table(folder, swept, capsys
     assert (folder / "runs.csv").read_bytes() == before
 
 
-def test_a_packed_table_is_as_good(folder, capsys):
-    pack(folder)
-    code, _, err = run(capsys, "report", "results/small")
-    assert code == 0, err
-    code, _, err = run(capsys, "sweep", "small.yaml", "--jobs", "1")
-    assert f"0 runs to do, {N} finished" in err
-    assert code == 0
-
-
 def test_without_a_sum_the_plan_tells_what_is_missing(folder, capsys):
     (folder / "runs.csv.sha256").unlink()
     truncate(folder)
