@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,16 +49,6 @@ def own(text, **changes):
     with open("own.csv", "w") as file:
         file.write(text)
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
-
-
-@contextmanager
-def edited_manifest():
-    """Give the manifest of results/small, and write it again."""
-    with open("results/small/manifest.json") as file:
-        manifest = json.load(file)
-    yield manifest
-    with open("results/small/manifest.json", "w") as file:
-        json.dump(manifest, file)
 
 
 def files_of_usps(content):
@@ -354,32 +343,6 @@ def test_a_bad_stream(command, text, sentence):
     assert re.match(sentence, err)
     assert len(err.splitlines()) == 1
     assert not os.path.exists("results")
-
-
-def test_status_of_a_stream_that_has_gone(command, undrawn):
-    command("sweep", own(GOOD), "--jobs", 1)
-    os.remove("own.csv")
-    assert command("status", "results") == (0, "results/small: 8 of 8 runs finished\n", "")
-    # Manifests of earlier versions record less.
-    with edited_manifest() as manifest:
-        del manifest["datasets"]["own"]["task_names"]
-        del manifest["plan"]
-    code, out, _ = command("status", "results")
-    assert code == 0
-    unknown = "results/small: 8 runs finished, 0 failed; whether they are up to date is unknown: dataset 'own': "
-    assert out.startswith(unknown)
-
-
-def test_a_changed_stream_is_swept_anew(command, undrawn):
-    path = own(GOOD)
-    command("sweep", path, "--jobs", 1)
-    own(GOOD + "1,2,3\n")
-    assert command("status", "results")[1].startswith(
-        "results/small: 0 of 8 runs finished, 8 of earlier code or data; to"
-    )
-    _, _, err = command("sweep", path, "--jobs", 1)
-    assert err.startswith("8 runs in results/small are of earlier code or data; they are run again\nsmall: 8 runs to")
-    assert command("status", "results")[1] == "results/small: 8 of 8 runs finished\n"
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------

@@ -111,15 +111,6 @@ def test_sweeps_expand_in_the_order_of_the_config() -> None:
     ]
 
 
-def test_fractions_and_learners_without_a_budget_expand() -> None:
-    perceptron, fading, _ = load(GOOD).algorithms
-    assert list(perceptron.expand()) == [RunSpec("perceptron", "perceptron", None, {}, None, None, 0)]
-    assert list(fading.expand()) == [
-        RunSpec("fading(slow)", "fading", "slow", {"reading": "literal"}, None, fraction, 0, "perceptron")
-        for fraction in (0.25, 1.0)
-    ]
-
-
 SWEPT = replaced(
     10,
     "  - {name: drawing, rate: [2, 1], budget: 5, seeds: 2}\n"

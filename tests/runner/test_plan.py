@@ -162,14 +162,6 @@ def test_formulas_become_numbers_of_the_stream(tmp_path):
     assert make_plan(loaded).runs[0].spec.parameters["step"] == 0.2
 
 
-def test_integers_are_rounded_where_the_formula_says_so(tmp_path):
-    pomdr = {"name": "pomdr", "budget": 40, "first_budget": "round(5 * log(T))", "eta": "T ** -0.5"}
-    _, plan = planned(tmp_path, pomdr)
-    found = [run.spec.parameters["first_budget"] for run in plan.runs]
-    assert found == [23, 30]
-    assert {type(number) for number in found} == {int}
-
-
 def test_numbers_that_a_learner_does_not_take_are_told(tmp_path):
     path = tmp_path / "small.yaml"
     algorithms = [
