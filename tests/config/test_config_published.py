@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import faults
 import pytest
 from config.demo import GOOD, load, message, replaced
 
-from budgetrun.base.errors import InputError
 from budgetrun.config.report import manifest_entries, report_of
 from budgetrun.config.schema import Config, Published, ReportSpec
 
@@ -125,9 +125,7 @@ def test_a_manifest_without_a_report_has_an_empty_one() -> None:
     ({"config": {"report": {"tables": [{}]}}}, "config.report.tables.0.name: Field required"),
 ])  # fmt: skip
 def test_a_damaged_manifest(damaged: dict[str, Any], text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        report_of(damaged, PATH)
-    assert str(caught.value) == f"{PATH}: {text}; repeat the sweep: budgetrun sweep CONFIG"
+    assert faults.message(report_of, damaged, PATH) == f"{PATH}: {text}; repeat the sweep: budgetrun sweep CONFIG"
 
 
 def test_every_committed_manifest_is_read() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import faults
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -118,9 +119,7 @@ BAD = {
 @pytest.mark.parametrize("form", [np.array, sp.csr_array])
 def test_bad_data_are_refused(name, message, form):
     X, y = BAD[message]
-    with pytest.raises(InputError) as error:
-        find(name)().solve(form(np.asarray(X)), np.array(y), Linear())
-    assert str(error.value) == message.format(name=name)
+    assert faults.message(find(name)().solve, form(np.asarray(X)), np.array(y), Linear()) == message.format(name=name)
 
 
 @pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"mpu"}))

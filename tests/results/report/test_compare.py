@@ -6,13 +6,13 @@ import shutil
 from functools import cache
 from pathlib import Path
 
+import faults
 import numpy as np
 import pytest
 import sweeping
 from fake_results import build, run
 from test_statistics import TABLE6
 
-from budgetrun.base.errors import InputError
 from budgetrun.results.compare import compare, diagram
 from budgetrun.results.report.formats import moment
 from budgetrun.results.store.read import load
@@ -47,9 +47,7 @@ def with_data(folder, config=None, **changes):
 
 
 def refused(*given, **options):
-    with pytest.raises(InputError) as error:
-        compare([str(one) for one in given], **options)
-    return str(error.value)
+    return faults.message(compare, [str(one) for one in given], **options)
 
 
 def test_a_regression_of_two_percent_is_found_in_20_permutations(tmp_path):
