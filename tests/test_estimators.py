@@ -288,14 +288,9 @@ MIXED = {
 MIXED_Y = np.random.default_rng(14).integers(3, size=MIXED_T)
 COLUMNS = [f"x{i}" for i in range(6)]
 FORMS = {
-    "dense": lambda X: X,
-    "list": lambda X: X.tolist(),
-    "csr": sp.csr_array,
-    "csc": sp.csc_matrix,
-    "coo": sp.coo_array,
-    "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS),
-    "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
-}
+    "dense": lambda X: X, "list": lambda X: X.tolist(), "csr": sp.csr_array, "csc": sp.csc_matrix, "coo": sp.coo_array,
+    "pandas": lambda X: pd.DataFrame(X, columns=COLUMNS), "polars": lambda X: pl.DataFrame(X, schema=COLUMNS),
+}  # fmt: skip
 
 
 def facts(model, points):

@@ -14,12 +14,9 @@ LABELS = RNG.choice([-1, 1], 700)
 NEAR = np.rint(1024 * (RNG.normal(size=(700, 3)) + 0.7 * LABELS[:, None])) / 1024
 KERNEL = Gaussian(gamma=0.5)
 LEARNERS = [
-    ("perceptron", None, {}),
-    ("forgetron", "self_tuned", {"budget": 40}),
-    ("forgetron", "greedy", {"budget": 40}),
-    ("projectron", None, {"eta": 0.1}),
-    ("ahpatron", None, {"budget": 40, "epsilon": 0.5}),
-]
+    ("perceptron", None, {}), ("forgetron", "self_tuned", {"budget": 40}), ("forgetron", "greedy", {"budget": 40}),
+    ("projectron", None, {"eta": 0.1}), ("ahpatron", None, {"budget": 40, "epsilon": 0.5}),
+]  # fmt: skip
 
 
 def play(X, name="perceptron", variant=None, *, block=256, dtype="float64", kernel: Kernel = KERNEL, **parameters):

@@ -21,13 +21,9 @@ KERNELS = {
 }
 # Of several forms of hypotheses.
 LEARNERS = {
-    "perceptron": {},
-    "rbp": {"budget": 20, "seed": 1},
-    "forgetron": {"budget": 20},
-    "projectron++": {"eta": 0.3},
-    "ahpatron": {"budget": 20, "epsilon": 0.6},
-    "nogd": {"budget": 20, "step": 0.3},
-}
+    "perceptron": {}, "rbp": {"budget": 20, "seed": 1}, "forgetron": {"budget": 20}, "projectron++": {"eta": 0.3},
+    "ahpatron": {"budget": 20, "epsilon": 0.6}, "nogd": {"budget": 20, "step": 0.3},
+}  # fmt: skip
 
 
 def wide(T=300, d=40, seed=0):

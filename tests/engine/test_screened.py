@@ -16,15 +16,10 @@ from budgetrun.kernels.sums import add_roughly
 from budgetrun.learners import find
 
 LEARNERS = [
-    ("perceptron", None, {}),
-    ("forgetron", "self_tuned", {"budget": 20}),
-    ("forgetron", "greedy", {"budget": 20}),
-    ("forgetron", "basic", {"budget": 20}),
-    ("rbp", None, {"budget": 20}),
-    ("cks", None, {"budget": 20}),
-    ("ahpatron", None, {"budget": 20, "epsilon": 0.1}),
-    ("passive_aggressive", None, {"C": 0.01}),
-]
+    ("perceptron", None, {}), ("forgetron", "self_tuned", {"budget": 20}), ("forgetron", "greedy", {"budget": 20}),
+    ("forgetron", "basic", {"budget": 20}), ("rbp", None, {"budget": 20}), ("cks", None, {"budget": 20}),
+    ("ahpatron", None, {"budget": 20, "epsilon": 0.1}), ("passive_aggressive", None, {"C": 0.01}),
+]  # fmt: skip
 IDS = [f"{name}-{variant}" if variant else name for name, variant, _ in LEARNERS]
 
 

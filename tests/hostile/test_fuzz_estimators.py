@@ -25,14 +25,10 @@ SIZES = [5e-324, 1e-300, 1e-160, 1e-80, 1e-10, 0.0, 1.0, 1e8, 1e30, 1e80, 1e150,
 NUMBERS = [0, 1e-320, 1e-170, 1e-100, 1e-50, 1e-5, 0.1, 0.5, 1, 1 + 1e-9, 2, 10, 10**9, 1e50, 1e100, 1e308, -1, 10**30]
 NUMBERS += [np.inf, np.nan]
 FORMS = {
-    "dense": lambda X: X,
-    "csr": sp.csr_array,
-    "csc": sp.csc_matrix,
-    "fortran": np.asfortranarray,
-    "every_other": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "object": lambda X: X.astype(object),
+    "dense": lambda X: X, "csr": sp.csr_array, "csc": sp.csc_matrix, "fortran": np.asfortranarray,
+    "every_other": lambda X: np.repeat(X, 2, axis=1)[:, ::2], "object": lambda X: X.astype(object),
     "list": np.ndarray.tolist,
-}
+}  # fmt: skip
 # Refused as a whole before the first round, so that what was learned stays.
 WRONG = {"narrow": BASE[:, :2], "nan": BASE * np.nan, "none": BASE[:0], "huge": BASE * 1e300}
 

@@ -29,18 +29,12 @@ X = np.random.default_rng(0).normal(size=(120, 3))
 WORDS = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
 FRAME = pd.DataFrame(X, columns=list("abc"))
 MODELS = {
-    "expansion": lambda: budgetrun.RBP(budget=20),
-    "tracked": lambda: budgetrun.CKS(budget=20),
-    "pairs": lambda: budgetrun.TighterPerceptron(budget=20),
-    "projected": lambda: budgetrun.Projectron(eta=0.1),
-    "points": lambda: budgetrun.BSGD(budget=20),
-    "features": lambda: budgetrun.FOGD(features=10, step=0.1),
-    "nystroem": lambda: budgetrun.NOGD(budget=20, step=0.1),
-    "absorbing": lambda: budgetrun.DualSGD(budget=20),
-    "drawn": lambda: budgetrun.OKS(),
-    "embedded": lambda: budgetrun.PROSNKONS(),
-    "framed": lambda: budgetrun.AONSOGS(),
-}
+    "expansion": lambda: budgetrun.RBP(budget=20), "tracked": lambda: budgetrun.CKS(budget=20),
+    "pairs": lambda: budgetrun.TighterPerceptron(budget=20), "projected": lambda: budgetrun.Projectron(eta=0.1),
+    "points": lambda: budgetrun.BSGD(budget=20), "features": lambda: budgetrun.FOGD(features=10, step=0.1),
+    "nystroem": lambda: budgetrun.NOGD(budget=20, step=0.1), "absorbing": lambda: budgetrun.DualSGD(budget=20),
+    "drawn": lambda: budgetrun.OKS(), "embedded": lambda: budgetrun.PROSNKONS(), "framed": lambda: budgetrun.AONSOGS(),
+}  # fmt: skip
 SEEDS = st.integers(0, 2**32 - 1)
 VALUES = (-1, 0, 1, 3, 10**3, 10**9, 2**63, -(2**40), 1.5, "x", "float64", "\x1b[31m", "", None, [], {}, True)
 

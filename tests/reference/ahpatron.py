@@ -53,10 +53,7 @@ def ahpatron(X, y, k, budget, epsilon, U=None, step=None, eta=0.0005, norm="kept
 
 
 CASES = cases(
-    ahpatron,
-    {"budget": 2, "epsilon": 0.5},
-    {"budget": 20, "epsilon": 0.5},
-    {"budget": 40, "epsilon": 0.8, "norm": "shrunk"},
-    {"budget": 20, "epsilon": 0.6, "halving": "program"},
+    ahpatron, {"budget": 2, "epsilon": 0.5}, {"budget": 20, "epsilon": 0.5},
+    {"budget": 40, "epsilon": 0.8, "norm": "shrunk"}, {"budget": 20, "epsilon": 0.6, "halving": "program"},
     {"budget": 1000, "epsilon": 0.6},
-)
+)  # fmt: skip

@@ -47,11 +47,8 @@ def aons_ogs(X, y, k, alpha, C=1.0, mu=1.0, order="paper", tie="mistake"):
 
 
 CASES = cases(
-    aons_ogs,
-    {"alpha": 0.3},
-    {"alpha": 0.05, "C": 0.4, "mu": 0.2},
-    {"alpha": 0.1, "order": "program"},
+    aons_ogs, {"alpha": 0.3}, {"alpha": 0.05, "C": 0.4, "mu": 0.2}, {"alpha": 0.1, "order": "program"},
     {"alpha": 0.3, "C": 0.5, "mu": 0.3, "order": "program"},
-)
+)  # fmt: skip
 # Labels may be any numbers.
 REGRESSION_CASES = CASES

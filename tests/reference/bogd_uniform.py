@@ -33,10 +33,7 @@ def bogd(X, y, k, budget, step, regulariser=0.0, clip=1.0, seed=0, tie="mistake"
 
 
 CASES = cases(
-    bogd,
-    {"budget": 1, "step": 0.6},
-    {"budget": 15, "step": 0.4, "regulariser": 0.05, "seed": 3},
-    {"budget": 15, "step": 1.5, "regulariser": 0.02, "clip": 2.0},
-    {"budget": 15, "step": 0.3, "clip": 0.5},
+    bogd, {"budget": 1, "step": 0.6}, {"budget": 15, "step": 0.4, "regulariser": 0.05, "seed": 3},
+    {"budget": 15, "step": 1.5, "regulariser": 0.02, "clip": 2.0}, {"budget": 15, "step": 0.3, "clip": 0.5},
     {"budget": 1000, "step": 2.0, "regulariser": 0.1},
-)
+)  # fmt: skip

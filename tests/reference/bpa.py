@@ -148,10 +148,7 @@ CASES = [
     for given in ({"budget": 1}, {"budget": 12}, {"budget": 30, "C": 0.1}, {"budget": 12, "C": 0.3, "keep": True})
 ]
 CASES += cases(
-    projecting,
-    {"budget": 1},
-    {"budget": 12, "keep": True},
-    {"budget": 20, "C": 0.3, "ridge": 0.01},
+    projecting, {"budget": 1}, {"budget": 12, "keep": True}, {"budget": 20, "C": 0.3, "ridge": 0.01},
     variant="projecting",
-)
+)  # fmt: skip
 MULTICLASS_CASES = cases(several, {"budget": 1}, {"budget": 12}, {"budget": 30, "C": 0.1}, variant="simple")

@@ -250,13 +250,10 @@ def several(X, codes, k, n_classes, budget, regulariser, merges, first="paper"):
 
 
 CASES = cases(
-    binary,
-    {"budget": 2, "regulariser": 0.1},
-    {"budget": 12, "regulariser": 0.02},
+    binary, {"budget": 2, "regulariser": 0.1}, {"budget": 12, "regulariser": 0.02},
     {"budget": 20, "regulariser": 0.05, "partners": "same_sign"},
-    {"budget": 12, "regulariser": 0.02, "first": "program"},
-    variant="merging",
-)
+    {"budget": 12, "regulariser": 0.02, "first": "program"}, variant="merging",
+)  # fmt: skip
 CASES += [
     (f"lookup_{table}", given, partial(binary, **given, partners="same_sign", lookup=table))
     for table in ("h", "wd")

@@ -35,10 +35,6 @@ def solved(K, D, y, regulariser):
 
 
 REGRESSION_CASES = cases(
-    fb_krls,
-    {"budget": 15},
-    {"budget": 20, "label_step": 0.3},
-    {"budget": 1, "regulariser": 0.5},
-    {"budget": 40, "regulariser": 0.1},
-    {"budget": 500},
-)
+    fb_krls, {"budget": 15}, {"budget": 20, "label_step": 0.3}, {"budget": 1, "regulariser": 0.5},
+    {"budget": 40, "regulariser": 0.1}, {"budget": 500},
+)  # fmt: skip

@@ -311,16 +311,9 @@ class YoungerHalf(SumBound):
 
 
 POLICIES = {
-    "equal_split": EqualSplit,
-    "mistakes": Mistakes,
-    "oldest": Oldest,
-    "random": Random,
-    "least_damage": LeastDamage,
-    "sum_bound": SumBound,
-    "harmless": Harmless,
-    "square_root": SquareRoot,
-    "younger_half": YoungerHalf,
-}
+    "equal_split": EqualSplit, "mistakes": Mistakes, "oldest": Oldest, "random": Random, "least_damage": LeastDamage,
+    "sum_bound": SumBound, "harmless": Harmless, "square_root": SquareRoot, "younger_half": YoungerHalf,
+}  # fmt: skip
 
 
 def fleet(rounds, k, limit, policy, **options):

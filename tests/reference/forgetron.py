@@ -116,11 +116,8 @@ def greedy(X, y, k, budget, tie="mistake", test="per_round"):
 
 
 CASES = cases(
-    basic,
-    *({"budget": B} for B in (1, 8, 30)),
-    {"budget": 8, "cap": "when_full"},
-    {"budget": 20, "cap": "when_full", "logarithm": "base2"},
-    variant="basic",
-)
+    basic, *({"budget": B} for B in (1, 8, 30)), {"budget": 8, "cap": "when_full"},
+    {"budget": 20, "cap": "when_full", "logarithm": "base2"}, variant="basic",
+)  # fmt: skip
 CASES += cases(self_tuned, *({"budget": B} for B in (1, 2, 8, 30)), variant="self_tuned")
 CASES += cases(greedy, *({"budget": B} for B in (1, 8, 30)), {"budget": 8, "test": "cumulative"}, variant="greedy")

@@ -26,9 +26,6 @@ def knlms(X, y, k, step=0.5, coherence=0.95, regulariser=0.01, budget=None):
 
 
 REGRESSION_CASES = cases(
-    knlms,
-    {},
-    {"budget": 12, "step": 0.2, "coherence": 0.6},
-    {"coherence": 0.3, "regulariser": 0.5},
+    knlms, {}, {"budget": 12, "step": 0.2, "coherence": 0.6}, {"coherence": 0.3, "regulariser": 0.5},
     {"budget": 1, "coherence": 1.0, "regulariser": 0.001},
-)
+)  # fmt: skip

@@ -37,11 +37,7 @@ def modified_rbp(X, y, k, budget, step=1 / 16, radius=None, seed=0, tie="mistake
 
 
 CASES = cases(
-    modified_rbp,
-    {"budget": 1, "seed": 0},
-    {"budget": 7, "seed": 3},
-    {"budget": 30, "seed": 1},
-    {"budget": 30, "radius": 0.15, "seed": 2},
-    {"budget": 20, "step": 1.0, "radius": 2.0, "seed": 4},
+    modified_rbp, {"budget": 1, "seed": 0}, {"budget": 7, "seed": 3}, {"budget": 30, "seed": 1},
+    {"budget": 30, "radius": 0.15, "seed": 2}, {"budget": 20, "step": 1.0, "radius": 2.0, "seed": 4},
     {"budget": 1000, "seed": 5},
-)
+)  # fmt: skip

@@ -47,12 +47,9 @@ def of_numbers(X, y, k, step=0.5, regulariser=0.01, budget=None, loss="squared",
 
 
 CASES = cases(
-    norma,
-    {"budget": 1, "step": 0.6},
-    {"budget": 15, "step": 0.4, "regulariser": 0.05},
-    {"budget": 30, "step": 0.3, "rho": 0.2},
-    {"step": 2.0, "regulariser": 0.1},
-)
+    norma, {"budget": 1, "step": 0.6}, {"budget": 15, "step": 0.4, "regulariser": 0.05},
+    {"budget": 30, "step": 0.3, "rho": 0.2}, {"step": 2.0, "regulariser": 0.1},
+)  # fmt: skip
 REGRESSION_CASES = cases(
     of_numbers,
     {},

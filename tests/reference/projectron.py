@@ -34,25 +34,14 @@ def projectron(X, y, k, eta, threshold="distance", tie="mistake"):
 
 
 CASES = cases(
-    projectron,
-    {"eta": 0.02},
-    {"eta": 0.1},
-    {"eta": 0.6},
-    {"eta": 1.5},
-    {"eta": 0.1, "threshold": "squared_distance"},
+    projectron, {"eta": 0.02}, {"eta": 0.1}, {"eta": 0.6}, {"eta": 1.5}, {"eta": 0.1, "threshold": "squared_distance"},
     {"eta": 0.5, "threshold": "squared_distance"},
-)
+)  # fmt: skip
 # With eta = 0 the Gram matrix may be singular to working precision: only where examples are exactly dependent, or
 # clearly not, can two programs agree.
 EXACT_CASES = cases(projectron, {"eta": 0.0}, {"eta": 0.0, "threshold": "squared_distance"})
 # Section 5, several classes.
 MULTICLASS_CASES = cases(
-    structured_projectron_pp,
-    {"eta": 0.05},
-    {"eta": 0.1},
-    {"eta": 0.6},
-    {"eta": 1.5},
-    {"eta": 0.1, "threshold": "squared_distance"},
-    {"eta": 0.5, "threshold": "squared_distance"},
-    on_margins=False,
-)
+    structured_projectron_pp, {"eta": 0.05}, {"eta": 0.1}, {"eta": 0.6}, {"eta": 1.5},
+    {"eta": 0.1, "threshold": "squared_distance"}, {"eta": 0.5, "threshold": "squared_distance"}, on_margins=False,
+)  # fmt: skip

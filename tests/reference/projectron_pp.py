@@ -32,10 +32,6 @@ def projectron_pp(X, y, k, eta, threshold="distance", tie="mistake"):
 
 
 CASES = cases(
-    projectron_pp,
-    {"eta": 0.1},
-    {"eta": 0.6},
-    {"eta": 1.5},
-    {"eta": 0.1, "threshold": "squared_distance"},
+    projectron_pp, {"eta": 0.1}, {"eta": 0.6}, {"eta": 1.5}, {"eta": 0.1, "threshold": "squared_distance"},
     {"eta": 0.5, "threshold": "squared_distance"},
-)
+)  # fmt: skip

@@ -33,12 +33,7 @@ def simplified_forgetron(X, y, k, budget, step=1 / 32, radius=None, regulariser=
 
 
 CASES = cases(
-    simplified_forgetron,
-    {"budget": 6},
-    {"budget": 30},
-    {"budget": 500},
-    {"budget": 30, "radius": 0.05, "regulariser": 3.0},
-    {"budget": 20, "radius": 0.1, "regulariser": 0.0},
-    {"budget": 3, "step": 1.0, "radius": 2.0},
-    variant="simplified",
-)
+    simplified_forgetron, {"budget": 6}, {"budget": 30}, {"budget": 500},
+    {"budget": 30, "radius": 0.05, "regulariser": 3.0}, {"budget": 20, "radius": 0.1, "regulariser": 0.0},
+    {"budget": 3, "step": 1.0, "radius": 2.0}, variant="simplified",
+)  # fmt: skip

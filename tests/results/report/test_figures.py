@@ -21,13 +21,8 @@ TOP = checkout()
 RECORDED = Path(__file__).with_name("figures.json")
 # Of the kinds that need no curves, on linear and on logarithmic axes.
 COMMITTED = (
-    "auto_diabetes",
-    "forgetron_cks",
-    "forgetron_fig4",
-    "forgetron_fig7",
-    "projectron_fig8",
-    "regression_budgets",
-)
+    "auto_diabetes", "forgetron_cks", "forgetron_fig4", "forgetron_fig7", "projectron_fig8", "regression_budgets",
+)  # fmt: skip
 OF_ROUNDS = [
     curves.ROUNDS,
     curves.ROUNDS | {"name": "g", "y": "support_size"},
