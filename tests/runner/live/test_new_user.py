@@ -160,41 +160,26 @@ WORKS = {
     "a header of numbers and an index": ("s.csv", COUNTED.to_csv().encode(), [], "column 5 (3)"),
     "a column named by a number": ("s.csv", text_of(COUNTED), ["--label", "3"], "column 4 (3), as asked"),
     "labels of yes and no": ("s.csv", text_of(NAMED.rename(columns={"target": "ok"})), [], "only one with text"),
-    "labels of True and False, unnamed": (
-        "s.csv",
-        text_of(TABLE.rename(columns={"target": "ok"}).assign(ok=Y == 1)),
-        [],
-        "only one with text",
-    ),
-    "text in several columns, the label last": (
-        "s.csv",
-        text_of(MANY[["height", "color", "shape", "target"]].rename(columns={"target": "bought"})),
-        [],
-        "column 4 (bought), which has few different values",
-    ),
+    "labels of True and False, unnamed": ("s.csv", text_of(TABLE.rename(columns={"target": "ok"}).assign(ok=Y == 1)),
+     [], "only one with text"),
+    "text in several columns, the label last": ("s.csv",
+     text_of(MANY[["height", "color", "shape", "target"]].rename(columns={"target": "bought"})), [],
+     "column 4 (bought), which has few different values"),
     "the label of a name, in the middle": ("s.csv", text_of(MANY), [], "by its name"),
-    "a label with blanks in its name": (
-        "s.csv",
-        text_of(TABLE.rename(columns={"target": "a b"})),
-        ["--label", "a b"],
-        "",
-    ),
+    "a label with blanks in its name": ("s.csv", text_of(TABLE.rename(columns={"target": "a b"})), ["--label", "a b"],
+     ""),
     "features that are bits": ("s.csv", text_of((TABLE > 0).astype(int)), [], "is 0 or 1"),
     "features that are bits times a factor": ("s.csv", text_of(5 * (TABLE > 0).astype(int)), [], "is 0 or 5"),
     "features between -1 and 1": ("s.csv", text_of(TABLE.assign(height=TABLE["height"] / 9)), [], "Scale: running"),
     "a learner by its class": ("s.csv", text_of(), ["--algorithm", "Forgetron"], ""),
     "a learner without its parameters": ("s.csv", text_of(), ["--algorithm", "ahpatron"], ""),
-    "numbers to be predicted": (
-        "s.csv",
-        text_of(),
-        ["--task", "regression", "--label", "height", "--algorithm", "klms"],
-        "root mean squared",
-    ),
+    "numbers to be predicted": ("s.csv", text_of(),
+     ["--task", "regression", "--label", "height", "--algorithm", "klms"], "root mean squared"),
     "a seed, a name and a metric": ("s.csv", text_of(), ["--shuffle", "1", "--name", "s", "--metrics", "f1"], "binary"),
     "refused gaps where there are none": ("s.csv", text_of(), ["--missing", "refuse"], ""),
     "labels of two words": ("s.csv", text_of(NAMED.assign(target=NAMED["target"] + " sir")), [], "binary"),
     "accents": ("s.csv", text_of(COLORS.replace("red", "rosé")), [], "color"),
-}
+}  # fmt: skip
 # Of each attempt that cannot work: the same, and a part of the only sentence.
 FAILS = {
     "no such file": (None, b"", ["nofile.csv"], "no such file"),
@@ -230,7 +215,7 @@ FAILS = {
     "a negative gamma": ("s.csv", text_of(), ["--gamma", "-1"], "--gamma"),
     "a pipe that is shuffled": ("-", text_of(), ["--shuffle", "1"], "--shuffle"),
     "an unknown label later in a pipe": ("-", text_of() + b"1,2,3,7\n" * 3, ["--classes", "0,1"], "7"),
-}
+}  # fmt: skip
 
 
 # For these, the whole report is written; for the others, its first table.
