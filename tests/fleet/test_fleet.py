@@ -73,18 +73,6 @@ def test_one_key_is_the_forgetron_and_the_equal_split_is_several(variant):
         assert Forgetron(budget=8, gamma=0.3, variant=variant).fit(X[own], y[own]).mistakes_ == mistakes
 
 
-def test_one_key_with_the_whole_memory_is_the_forgetron():
-    _, X, y = stream()
-    entry = 24 + 4 * 8
-    charge = 140 + 32
-    fleet = made(charge + 20 * entry, floor=20)
-    assert (
-        np.count_nonzero(fleet.partial_fit([7] * len(y), X, y) * y <= 0)
-        == Forgetron(budget=20, gamma=0.3).fit(X, y).mistakes_
-    )
-    assert fleet.memory_used == fleet.memory
-
-
 def test_a_key_is_created_while_all_floors_fit():
     each = 140 + 32 + 4 * (24 + 4 * 8)
     fleet, x = made(3 * each, floor=4), np.ones(4)

@@ -114,14 +114,6 @@ def test_streams_are_divided_only_where_that_is_needed(cost):
         assert (shared > 4) == several
 
 
-def test_streams_stay_whole_where_that_is_even(tmp_path):
-    plan = make_plan(config_module.load(config(tmp_path, repetitions=6)))
-    for part in (1, 2, 3):
-        runs = of_shard(plan, Shard(part, 3)).runs
-        assert len(runs) == 2 * 2 * 8
-        assert len({(run.dataset, run.repetition) for run in runs}) == 4
-
-
 def test_a_shard_says_what_it_is_and_resumes(whole, capsys):
     n = len(Store(whole / SHARDS[1]).rows())
     before = parts(whole / SHARDS[1])

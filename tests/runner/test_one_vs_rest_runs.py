@@ -9,7 +9,6 @@ from budgetrun import learners
 from budgetrun.data import StreamInfo
 from budgetrun.engine import Group, score
 from budgetrun.kernels import Gaussian
-from budgetrun.learners.remove_oldest import RemoveOldest
 from budgetrun.runner.estimate import job_bytes, job_seconds
 from budgetrun.runner.plan import Run
 
@@ -64,23 +63,6 @@ def test_rows_count_the_rounds_on_which_the_true_class_is_not_ahead(tmp_path, pa
         assert float(row["last_test_error"]) == np.mean(score(member, test["X"]).argmax(axis=0) != test["y"])
         assert bool(row["test_error"]) == made.averages()
     assert list(found) == ["perceptron"]
-
-
-def test_an_error_in_one_class_fails_its_run_only(tmp_path, path, run_sweep, monkeypatch):
-    assert run_sweep(path)[0] == 0
-    right = by_label(tmp_path / "results" / "small")
-    real = RemoveOldest.update
-
-    def update(self, f, y, score):
-        if f.size == 10 and y < 0:
-            raise ValueError("on purpose")
-        real(self, f, y, score)
-
-    monkeypatch.setattr(RemoveOldest, "update", update)
-    assert run_sweep(path, force=True)[0] == 1
-    found = by_label(tmp_path / "results" / "small")
-    assert found.pop("remove_oldest(one_vs_rest)")["error"] == "ValueError: on purpose"
-    assert all(found[label] == right[label] for label in found)
 
 
 def test_estimates_count_the_learners_of_all_classes(tmp_path, path):
