@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -20,7 +19,6 @@ from budgetrun.config import catalog
 from budgetrun.data import files
 from budgetrun.papers import solvers
 from budgetrun.papers.fleets.algorithm import SharedMemory
-from budgetrun.runner import verbs
 
 VERBS = ["sweep", "merge", "plot", "report", "bounds", "status", "list", "check", "data"]
 
@@ -277,12 +275,6 @@ def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, 
     )
 
 
-def test_problems_go_to_standard_error(capsys, swept):
-    with pytest.raises(SystemExit) as ended:
-        verbs.for_each(Path("results"), act=lambda folder: [f"{folder}: a problem"])
-    assert (ended.value.code, *capsys.readouterr()) == (1, "", "results/small: a problem\n")
-
-
 def test_closing_the_output_early_is_not_an_error():
     code = f'PYTHONPATH={TOP} {sys.executable} -c "{COMMAND}" list datasets | head -1'
     done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
@@ -356,14 +348,6 @@ def test_a_bad_config(command, verb):
         )
     said = "bad.yaml:4: algorithms[0].name: unknown 'rpb'; did you mean 'rbp'?  (budgetrun list algorithms)\n"
     assert command(verb, "bad.yaml") == (2, "", said)
-
-
-def test_check_accepts_good_configs_and_reports_bad_ones(command):
-    good = config(".")
-    code, out, err = command("check", good, "missing.yaml")
-    assert code == 2
-    assert out.startswith("small.yaml: valid")
-    assert err.startswith("missing.yaml: no such file or config")
 
 
 def test_check_says_which_files_are_missing_and_is_content(command):

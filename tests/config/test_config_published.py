@@ -67,12 +67,6 @@ def test_published_numbers_of_other_quantities() -> None:
     ]
 
 
-def test_published_numbers_are_not_in_the_resolved_config() -> None:
-    (table,) = load(GOOD).resolved()["report"]["tables"]
-    assert "published" not in table
-    assert table["expected"] == "printed.csv"
-
-
 PATH = Path("results/demo/manifest.json")
 ROW: dict[str, Any] = {"dataset": "digits", "label": "rbp"}
 

@@ -21,7 +21,6 @@ from fake_results import (
 
 from budgetrun.config.quantities import ONLINE_ERROR
 from budgetrun.results.report import listings
-from budgetrun.results.report.formats import tex
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, PublishedNumbers, measure
 from budgetrun.results.store.read import Failure, Setting, items_of, load
 
@@ -188,11 +187,6 @@ def test_files_and_page_and_summary_name_the_setting_of_each_cell(tmp_path):
     assert '<th scope="row">one, eta=0.1<small>mean B 610</small></th>' in page
     assert "projectron++ (eta=0.05; eta=0.1; eta=0.3)" in page
     assert "one, eta=0.1 (mean B 610)  measured" in summary(written)
-
-
-def test_budgets_in_rows_are_formulas_in_latex(tmp_path):
-    rows = [run("one", "a_b", 9, budget=b, setting={"eta": eta}) for b in (5, 50) for eta in (1, 2)]
-    assert "$B = 5$, eta=1 & 9.00" in tex(table_of(build(tmp_path / "r", rows)))
 
 
 def test_costs_are_summed_over_settings(tmp_path):

@@ -1,16 +1,13 @@
 """Reports of solvers: objectives, how far they are from the optimum, ratios of seconds, curves over seconds."""
 
 import csv
-import re
 
 import numpy as np
 import pandas as pd
 import pytest
-from fake_results import build, run, summary, table_of, write_figures, write_report
+from fake_results import build, run, summary, table_of, write_report
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
-from budgetrun.results.report.figures import Numbers
-from budgetrun.results.report.figures.axes import SecondsPanel
 from budgetrun.results.report.numbers import with_ratios
 from budgetrun.results.store import optimum
 from budgetrun.results.store.curves import Curves
@@ -155,17 +152,6 @@ def test_without_a_report_section_all_is_shown(tmp_path):
     names = [path.name for path in write_report(folder)]
     assert names[:9:3] == ["objective.csv", "gap.csv", "seconds.csv"]
     assert {"gap_one.png", "gap_two.svg"} <= set(names)
-
-
-def test_figure_over_seconds(folder, drawn):
-    write_traces(folder, solved_rows())
-    assert [path.name for path in write_figures(folder)] == ["f.png", "f.svg"]
-    svg = (folder / "figures" / "f.svg").read_text()
-    words = re.findall(r">([^<>]+)</text>", svg)
-    assert {"seconds", "mpu", "dcd", "within what is known of the optimum", "Towards the optimum"} <= set(words)
-    assert "svm_perf" not in words
-    numbers = Numbers(load(folder))
-    assert SecondsPanel(numbers, numbers.results.report.figures[0], []).width == pytest.approx(0.001)
 
 
 def test_figure_without_traces_says_so(written):
