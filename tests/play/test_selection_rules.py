@@ -120,16 +120,6 @@ def test_the_best_sequence_of_fixed_share_is_the_cheapest_of_all(stream):
     assert rule.facts()["best_sequence"] == pytest.approx(slow.best_sequence(losses.tolist(), 0.01))
 
 
-def test_a_race_drops_what_is_worse_and_not_what_is_as_good():
-    rng = np.random.default_rng(2)
-    losses = (rng.random((5, 1500)) < [[0.3], [0.3], [0.3], [0.3], [0.5]]).astype(int)
-    rule = registry()["racing"]()
-    played(rule, 1 - losses, losses, [64])
-    assert rule.live.tolist() == [True] * 4 + [False]
-    assert rule.losses[4] < losses[4].sum()
-    assert rule.next_weights()[4] == 0
-
-
 KERNELS = [Gaussian(gamma=gamma) for gamma in (0.01, 0.5, 20.0)]
 
 
@@ -178,15 +168,6 @@ def test_several_classes_and_sparse_rows():
     np.testing.assert_array_equal(dense.rule.losses[dense.rule.live], losses[dense.rule.live])
     assert dense.mistakes == (predicted != y).sum() < losses.mean()
     assert dense.score(X).shape == (3, 200)
-
-
-def test_a_vote_is_counted_before_the_label_is_known():
-    # The rule's predictions of a round do not change with its label, nor with what comes later.
-    X, y = random_stream(300)
-    other = y.copy()
-    other[200:] = -other[200:]
-    found = [Selection(registry()["hedge"](), candidates()).feed(X, labels[None]) for labels in (y, other)]
-    np.testing.assert_array_equal(found[0][:201], found[1][:201])
 
 
 def test_what_is_dropped_takes_no_more_memory_or_time():

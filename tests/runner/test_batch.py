@@ -163,16 +163,6 @@ def test_a_solver_that_fails_stands_alone(tmp_path, run_sweep, monkeypatch):
     assert traces[found[1]["run_id"]] == {"seconds": [[0.1]], "objective": [[3.0]], "gap": [[0.5]]}
 
 
-def test_rows_say_why_data_cannot_be_solved(tmp_path, run_sweep):
-    (tmp_path / "zeros.csv").write_text("\n".join(f"{i % 2},0,0" for i in range(6)))
-    path = solver_config(tmp_path, datasets=[{"name": "zeros", "path": "zeros.csv"}], repetitions=1)
-    assert run_sweep(path)[0] == 1
-    for row in rows(tmp_path / "results" / "solved"):
-        assert row["status"] == "failed"
-        assert row["error"].startswith("InputError: ")
-        assert "zeros" in row["error"]
-
-
 @pytest.mark.parametrize("kernel", [{"name": "linear"}, {"name": "gaussian", "gamma": 4.0}], ids=lambda k: k["name"])
 def test_solutions_are_tested_with_their_bias(tmp_path, run_sweep, kernel):
     rng = np.random.default_rng(0)
