@@ -23,7 +23,7 @@ from budgetrun.papers.solvers.base import Clock, checkpoints, objective, too_lon
 from budgetrun.papers.solvers.dcd import DualCoordinateDescent as DCD
 from budgetrun.papers.solvers.mpu import MarginPerceptronWithUnlearning as MPU
 from budgetrun.papers.solvers.pegasos import Pegasos
-from budgetrun.papers.solvers.svm_perf import _Planes, _simplex_maximum
+from budgetrun.papers.solvers.svm_perf import _Planes, _simplex_maximum, _within
 
 # How far above the minimum each ends with an accuracy of 1e-3, relatively.
 EXPECTED = {"dcd": 2e-3, "mpu": 1e-3, "svm_perf": 1e-3, "pegasos": 5e-2}
@@ -291,6 +291,19 @@ def test_program_over_planes_is_solved(rank, size):
         gradient = b - H @ x
         scale = abs(b).max() + abs(H).max()
         assert gradient[x > 1e-9].min() == pytest.approx(gradient.max(), abs=1e-7 * scale)
+
+
+def test_program_over_some_planes_never_gets_worse():
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        n, rank = int(rng.integers(3, 15)), int(rng.integers(2, 10))
+        G = rng.normal(size=(n, rank))
+        H, b = G @ G.T, rng.random(n) * rng.choice([1, 10])
+        H, b = H / H.diagonal().max(), b / 10
+        x = rng.dirichlet(np.ones(n))
+        found, _ = _within(H, b, x, x > 0)
+        assert found.sum() == pytest.approx(1)
+        assert b @ found - found @ H @ found / 2 >= b @ x - x @ H @ x / 2 - 1e-12
 
 
 def test_idle_planes_are_dropped():
