@@ -399,11 +399,6 @@ def squares(X: Rows) -> np.ndarray:
     with np.errstate(over="ignore"):
         if isinstance(X, np.ndarray):
             total = np.zeros(len(X))
-            if compute := compiling.loop("squares", X, total):
-                compute()
-                return total
-            if 0 < len(X) < X.shape[1]:
-                return np.cumsum(np.square(X, dtype=np.float64), axis=1)[:, -1].copy()
             # By rows that fit into the cache.
             for start in range(0, len(X), 256):
                 terms = np.square(X[start : start + 256].T, dtype=np.float64, order="C")

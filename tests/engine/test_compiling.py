@@ -13,7 +13,7 @@ import pytest
 from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
 
 from budgetrun.engine import Group
-from budgetrun.kernels import Gaussian, compiling, kinds, sums
+from budgetrun.kernels import Gaussian, compiling, sums
 from budgetrun.learners import bpa, find
 
 KINDS = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
@@ -135,16 +135,6 @@ def test_the_cheapest_example_is_the_one_that_numpy_finds():
         weights, distances, squares = rng.integers(1, 4, (3, 20)) * (1 + 1e-10 * rng.normal(size=(3, 20)))
         given = weights, distances, squares, 1e-9
         assert loops.cheapest(*given) == bpa._cheapest(*given)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
-@pytest.mark.parametrize("shape", [(7, 3), (2, 9), (4, 0)])
-def test_squares_are_those_of_numpy_for_every_type_of_numbers(dtype, shape):
-    loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
-    X = (1000 * np.random.default_rng(0).normal(size=shape)).astype(dtype)
-    found = np.zeros(len(X))
-    loops.squares(X, found)
-    np.testing.assert_array_equal(found, kinds.squares(X))
 
 
 @pytest.mark.compiled

@@ -200,50 +200,18 @@ def hats(X: Rows) -> sp.csr_array:
     (n, d), rows = X.shape, floats(X)
     # Zeros have no heights.
     if isinstance(rows, np.ndarray):
-        given = rows.ravel(), np.tile(np.arange(d), n), d * np.arange(n + 1)
+        values, columns, ends = rows.ravel(), np.tile(np.arange(d), n), d * np.arange(n + 1)
     else:
-        given = rows.data, rows.indices, rows.indptr
-    values, columns, ends = given[0].astype(np.float64), given[1].astype(np.intp), given[2].astype(np.intp)
-    heights, places, starts = np.empty(2 * len(values)), np.empty(2 * len(values), dtype=np.intp), np.zeros_like(ends)
-    compiling.call(_put_hats, values, columns, ends, heights, places, starts, interpreted=_put_hats_at_once)
-    return sp.csr_array((heights[: starts[-1]], places[: starts[-1]], starts), shape=(n, d * len(KNOTS)))
-
-
-def _put_hats(
-    values: np.ndarray,
-    columns: np.ndarray,
-    ends: np.ndarray,
-    heights: np.ndarray,
-    places: np.ndarray,
-    starts: np.ndarray,
-) -> None:
-    n = 0
-    for t in range(len(ends) - 1):
-        for i in range(ends[t], ends[t + 1]):
-            x, left = min(max(values[i], KNOTS[0]), KNOTS[-1]), 0
-            while left < len(KNOTS) - 2 and KNOTS[left + 1] <= x:
-                left += 1
-            share = (x - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
-            for knot, height in ((left, 1 - share), (left + 1, share)):
-                # AdaGrad's first step is of full length however small the height is; rounding must not decide whether
-                # it is taken.
-                if KNOTS[knot] != 0 and height >= LEAST_HEIGHT:
-                    heights[n], places[n] = height, columns[i] * len(KNOTS) + knot
-                    n += 1
-        starts[t + 1] = n
-
-
-def _put_hats_at_once(values: np.ndarray, columns: np.ndarray, ends: np.ndarray, *out: np.ndarray) -> None:
-    """Do what `_put_hats` does, for all values at once."""
-    values = np.clip(values, KNOTS[0], KNOTS[-1])
+        values, columns, ends = rows.data, rows.indices.astype(np.intp), rows.indptr
+    values = np.clip(values.astype(np.float64), KNOTS[0], KNOTS[-1])
     left = np.clip(np.searchsorted(KNOTS, values, side="right") - 1, 0, len(KNOTS) - 2)
     share = (values - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
-    knots, found = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
-    stays = (KNOTS[knots] != 0) & (found >= LEAST_HEIGHT)
-    heights, places, starts = out
-    starts[:] = np.concatenate(([0], np.cumsum(stays)))[2 * ends]
-    heights[: starts[-1]] = found[stays]
-    places[: starts[-1]] = (columns[:, None] * len(KNOTS) + knots)[stays]
+    knots, heights = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
+    # AdaGrad's first step is of full length however small the height is; rounding must not decide whether it is taken.
+    stays = (KNOTS[knots] != 0) & (heights >= LEAST_HEIGHT)
+    places = columns[:, None] * len(KNOTS) + knots
+    starts = np.concatenate(([0], np.cumsum(stays)))[2 * ends]
+    return sp.csr_array((heights[stays], places[stays], starts), shape=(n, d * len(KNOTS)))
 
 
 def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -162,7 +162,7 @@ class Points(Hypothesis):
             )
         self._columns = np.ascontiguousarray(dense(examples).T, dtype=np.float64)
         if most > len(self._places) or d != len(self._points):
-            self.embed(np.arange(len(self._points)), d, min(self._capacity, most + most // 4))
+            self.rearrange(range(len(self._points)), d, min(self._capacity, most + most // 4))
 
     def end_block(self) -> None:
         self._columns, self._values = self._columns[:, :0].copy(), self._values[:, :0].copy()
@@ -170,17 +170,11 @@ class Points(Hypothesis):
     def features_in_use(self) -> np.ndarray:
         return (self._points[:, self.slots] != 0).any(axis=1)
 
-    def rearrange(self, features: Sequence[int], n_features: int) -> None:
-        self.embed(list(features), n_features)
-
-    def embed(self, columns: np.ndarray | list[int], width: int, capacity: int | None = None) -> None:
-        """Take these features of all points, add features that are 0, and make ``capacity`` places; between blocks.
-
-        There are ``width`` features then, and at most so many are taken. By default, the number of places stays.
-        """
+    def rearrange(self, features: Sequence[int], n_features: int, capacity: int | None = None) -> None:
+        """Do what `Group.rearrange` says, with ``capacity`` places for points; by default, as many as there are."""
         n, slots, capacity = self._size, self.slots, capacity or len(self._places)
-        points = self._points[np.asarray(columns, dtype=np.intp)][:, slots]
-        self._store = Floats(width)
+        points = self._points[np.asarray(features, dtype=np.intp)][:, slots]
+        self._store = Floats(n_features)
         self._store.resize(capacity)
         self._points = self._store.stored
         self._points[: len(points), :n] = points

@@ -419,23 +419,6 @@ def _fill_sums_of(of_distance, by_products, rows, at, places, x, out):
     return _sums_of_sparse if rows.dtype == types.int32 else _sums_of_dense
 
 
-def squares(X: Any, out: Any) -> None:
-    """Compute the squares of rows, shape (n, d), summed in the order of the features."""
-    n = len(X)
-    for i in range(0, n, 4):
-        p, q, r, s = X[i], X[min(i + 1, n - 1)], X[min(i + 2, n - 1)], X[min(i + 3, n - 1)]
-        a = b = c = e = 0.0
-        for j in range(len(p)):
-            # Products are of float64, whatever the numbers are.
-            a += np.float64(p[j]) * np.float64(p[j])
-            b += np.float64(q[j]) * np.float64(q[j])
-            c += np.float64(r[j]) * np.float64(r[j])
-            e += np.float64(s[j]) * np.float64(s[j])
-        for step, total in enumerate((a, b, c, e)):
-            if i + step < n:
-                out[i + step] = total
-
-
 def _sums_of_dense(of_distance, by_products, rows, at, places, x, out):
     n = len(places)
     # The sums of four rows at once: each has its order, and none waits for another.
