@@ -191,7 +191,7 @@ class Bits(_ByRow):
         if _is_wide(X):
             return None
         words = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.uint64)
-        if not _pack(stored(X), words):
+        if not _pack(dense(stored(X)), words):
             return None
         factors = X.factors if isinstance(X, IntegerRows) else np.ones(X.shape[0])
         ones = np.bitwise_count(words).sum(axis=1, dtype=np.float64)
@@ -266,9 +266,10 @@ class Integers(_ByRow):
         given, factors = dense(stored(X)), np.ones(X.shape[0])
         if isinstance(X, IntegerRows):
             given, factors = given.astype(np.int16, copy=False), X.factors
-        integers = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.int16)
-        if not _take_whole(given, integers):
+        if not ((np.abs(given) <= MOST_WHOLE) & (np.rint(given) == given)).all():
             return None
+        integers = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.int16)
+        integers[:, : X.shape[1]] = given
         squares = whole_squares(integers)
         if squares.max(initial=0.0) >= MOST_SQUARES:
             return None
@@ -474,27 +475,14 @@ def _is_wide(X: Rows) -> bool:
     return X.shape[1] > DENSE_FEATURES and not isinstance(stored(X), np.ndarray)
 
 
-def _pack(X: Matrix, words: np.ndarray) -> bool:
-    if isinstance(X, np.ndarray):
-        pack = compiling.loop("pack", np.ascontiguousarray(X), words)
-    else:
-        pack = compiling.loop("pack_sparse", X.indptr, X.indices, X.data, words)
-    if pack:
+def _pack(X: np.ndarray, words: np.ndarray) -> bool:
+    """Pack rows, shape (n, d), into ``words``; return whether all are zeros and ones."""
+    if pack := compiling.loop("pack", np.ascontiguousarray(X), words):
         return bool(pack())
-    X = dense(X)
     if not ((X == 0) | (X == 1)).all():
         return False
     packed = np.packbits(X.astype(bool), axis=1, bitorder="little")
     words.view(np.uint8)[:, : packed.shape[1]] = packed
-    return True
-
-
-def _take_whole(X: np.ndarray, integers: np.ndarray) -> bool:
-    if take := compiling.loop("take_whole", X, integers):
-        return bool(take())
-    if not ((np.abs(X) <= MOST_WHOLE) & (np.rint(X) == X)).all():
-        return False
-    integers[:, : X.shape[1]] = X
     return True
 
 

@@ -194,19 +194,6 @@ def _comparisons(typing: Any, X: Any, at: Any) -> Any:
     return types.UniTuple(types.uint64, 2)(X, types.intp), generate
 
 
-def pack_sparse(starts: Any, features: Any, values: Any, words: Any) -> bool:
-    """Pack sparse rows as `pack` does; return False for a value that is stored twice."""
-    for i in range(len(words)):
-        for at in range(starts[i], starts[i + 1]):
-            j = features[at]
-            bit = np.uint64(1) << np.uint64(j & 63)
-            if values[at] == 1 and not words[i, j >> 6] & bit:
-                words[i, j >> 6] |= bit
-            elif values[at] != 0:
-                return False
-    return True
-
-
 def take_whole(X: Any, rows: Any) -> bool:
     """Copy numbers, shape (n, d), to int16; return whether all are whole and fit."""
     n, d = X.shape

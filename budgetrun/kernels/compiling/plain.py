@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 
-__all__ = ["by_type", "callable_", "compiled", "types"]
+__all__ = ["by_type", "compiled", "types"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,8 +21,3 @@ def compiled(*signatures: Any) -> Callable[[F], F]:
 def by_type(function: Callable[..., Any]) -> Callable[[F], F]:
     """Let compiled functions call, in the place of ``function``, what the decorated one returns for types."""
     return overload(function)
-
-
-def callable_(function: F) -> F:
-    """Let compiled functions call a function that is not compiled by itself."""
-    return register_jitable(function)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from budgetrun.kernels.compiling.plain import by_type, callable_, compiled, types
+from budgetrun.kernels.compiling.plain import by_type, compiled, types
 from budgetrun.kernels.kinds import Matrix
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,6 @@ def _dot_gram(rows: Any, k: Any, a: Any) -> Any:
     return a[k]
 
 
-@callable_
 def _add_dense(rows: Any, k: Any, factor: Any, a: Any) -> Any:
     row = rows[k]
     for j in range(row.shape[0]):
@@ -138,7 +137,7 @@ def _add_binary(rows: Any, k: Any, factor: Any, a: Any) -> Any:
 
 
 def _add_gram(rows: Any, k: Any, factor: Any, a: Any) -> Any:
-    _add_dense(rows[0], k, factor, a)
+    add(rows[0], k, factor, a)
 
 
 @compiled(*(types.void(kind, VECTOR, VECTOR) for kind in KINDS))
