@@ -151,47 +151,19 @@ def _exp(typing: Any, x: Any) -> Any:
 
 
 def pack(X: Any, words: Any) -> bool:
-    """Pack rows of zeros and ones, shape (n, d), C-contiguous, into ``words``, shape (n, W); return whether all are."""
+    """Pack rows of zeros and ones, shape (n, d), into ``words``, shape (n, W); return whether all are."""
     n, d = X.shape
     for i in range(n):
         for w in range(words.shape[1]):
-            at, end = i * d + 64 * w, min(64, d - 64 * w)
             word, others = np.uint64(0), np.uint64(0)
-            if at + 64 <= n * d:
-                # What follows these features is shifted out.
-                ones, given = _comparisons(X, at)
-                unused = np.uint64(64 - end)
-                word, others = ones << unused >> unused, (given ^ ones) << unused
-            else:
-                for j in range(end):
-                    one = X[i, j + 64 * w] == 1
-                    others |= np.uint64(not one and X[i, j + 64 * w] != 0)
-                    word |= np.uint64(one) << np.uint64(j)
+            for j in range(min(64, d - 64 * w)):
+                x = X[i, 64 * w + j]
+                word |= np.uint64(x == 1) << np.uint64(j)
+                others |= np.uint64((x != 0) & (x != 1))
             if others:
                 return False
             words[i, w] = word
     return True
-
-
-@intrinsic
-def _comparisons(typing: Any, X: Any, at: Any) -> Any:
-    """Return which of 64 numbers, from place ``at`` of an array on, are 1, and which are not 0; the first is bit 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        kind = ir.VectorType(array.data.type.pointee, 64)
-        values = builder.load(builder.bitcast(builder.gep(array.data, [args[1]]), kind.as_pointer()))
-        values.align = 1
-        real = isinstance(X.dtype, types.Float)
-        is_one, is_given = ("==", builder.fcmp_ordered), ("!=", builder.fcmp_unordered)
-        found = []
-        for (symbol, of_floats), number in ((is_one, 1), (is_given, 0)):
-            compare = of_floats if real else builder.icmp_signed
-            bits = compare(symbol, values, ir.Constant(kind, [number] * 64))
-            found.append(builder.bitcast(bits, ir.IntType(64)))
-        return context.make_tuple(builder, signature.return_type, found)
-
-    return types.UniTuple(types.uint64, 2)(X, types.intp), generate
 
 
 def take_whole(X: Any, rows: Any) -> bool:
