@@ -131,7 +131,7 @@ class Group:
     score whose terms cancel except for rounding is 0 (docs/engine.md).
     """
 
-    # The expansion in whose place the learner has one with rough scores, and the round from which that is tried.
+    # The expansion in whose place the learner has one with rough scores, and the round of that, or of the next attempt.
     _exact: Expansion | None = None
     _rough_from = 0
 
@@ -324,22 +324,23 @@ class Group:
             self._exact = None
 
     def _screen(self, y: np.ndarray) -> None:
-        """Let the scores of a lone expansion on floats be rough while its learner acts on few rounds."""
+        """Let the scores of a lone expansion on floats be rough while few have to be settled."""
         pool, learner, f = self.pool, self._members[0].learner, self._members[0].hypothesis
         lone = len(self._members) == len(self._players) == 1
         possible = lone and isinstance(pool.kind, Floats) and problem_of(learner.task).of_classes
-        worth = possible and f.updates < _FEW * pool.seen
-        if self._exact is not None:
-            if not worth:
+        if isinstance(f, Screened):
+            if not possible or f.n_settled > _FEW * (pool.seen - self._rough_from):
                 self._close()
+                self._rough_from = 2 * pool.seen
         elif pool.seen >= self._rough_from and len(y) >= TILE:
             # After an attempt that fails, as many rounds as so far.
             self._rough_from = 2 * pool.seen
             bounded = pool.kernel.rough(1, 1.0)[1] < math.inf
-            if worth and bounded and type(f) is Expansion and compiling.takes(learner):
+            worth = possible and bounded and f.updates < _FEW * pool.seen
+            if worth and type(f) is Expansion and compiling.takes(learner):
                 screened = Screened(f, pool)
                 if ready(screened, learner, y):
-                    self._exact, self._rough_from = f, 0
+                    self._exact, self._rough_from = f, pool.seen
                     self._put(screened)
 
     def _put(self, f: Expansion) -> None:

@@ -101,6 +101,14 @@ def test_offsets_that_float32_cannot_hold(far, screens):
     assert state(rough) == state(played(LEARNERS[0], X, y, scores=True)[0])
 
 
+def test_scores_are_exact_again_where_most_would_have_to_be_settled(screens):
+    X, y = stream(1500, 3)
+    near, _ = played(LEARNERS[0], X, y)
+    far, screened = played(LEARNERS[0], X + 1e9, y)
+    assert screened
+    assert [type(group.members[0].hypothesis) for group in (near, far)] == [Screened, Expansion]
+
+
 @pytest.mark.parametrize("size", [1e-40, 1e-20, 1e35, 1e45])
 def test_weights_that_float32_cannot_hold(size, screens):
     X, y = stream(900, 3)

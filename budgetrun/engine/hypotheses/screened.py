@@ -22,6 +22,10 @@ class Screened(Expansion):
         Its arrays are shared; `write_back` gives it the present numbers.
     pool : Pool
         Its examples are floats, and its kernel has a `rough` form.
+
+    Attributes:
+    n_settled : int
+        The rounds whose score was settled.
     """
 
     needs_values = False
@@ -29,6 +33,7 @@ class Screened(Expansion):
     def __init__(self, f: Expansion, pool: Pool) -> None:
         vars(self).update((name, value) for name, value in vars(f).items() if name not in (TYPE, SHAPE))
         assert isinstance(pool.kind, Floats)
+        self.n_settled = 0
         self._kernel, self._stored, self._used = pool.kernel, pool.kind.stored, pool.used
         # All examples, times the kernel's factor, by slot; and those of the block by tile and feature.
         self._rough_rows = np.zeros((pool.capacity, pool.n_features), dtype=np.float32)
@@ -49,6 +54,7 @@ class Screened(Expansion):
         return 2 * self._rough_error * self._mass
 
     def score_at(self, t: int) -> float:
+        self.n_settled += 1
         distances = along(self._stored, self._block_slots[t], self._stored, 0, self._used, True)
         evaluate(self._kernel, distances, self._settled)
         score = inner_at(self._settled, self._then_slots[: self._n_then], self._then_weights[: self._n_then])
