@@ -266,7 +266,8 @@ class Integers(_ByRow):
         given, factors = dense(stored(X)), np.ones(X.shape[0])
         if isinstance(X, IntegerRows):
             given, factors = given.astype(np.int16, copy=False), X.factors
-        if not ((np.abs(given) <= MOST_WHOLE) & (np.rint(given) == given)).all():
+        # The absolute value of the least int16 is none.
+        if not ((given >= -MOST_WHOLE) & (given <= MOST_WHOLE) & (np.rint(given) == given)).all():
             return None
         integers = np.zeros((X.shape[0], self.stored.shape[1]), dtype=np.int16)
         integers[:, : X.shape[1]] = given

@@ -8,7 +8,7 @@ from budgetrun.engine import Group
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian, Polynomial, compiling
 from budgetrun.kernels.arithmetic import TILE
-from budgetrun.kernels.kinds import Bits, IntegerRows
+from budgetrun.kernels.kinds import Bits, Floats, IntegerRows, kind_of
 from budgetrun.learners import find
 
 RNG = np.random.default_rng(0)
@@ -117,3 +117,9 @@ def test_compiled_code_packs_sparse_bits_as_numpy_does(monkeypatch):
     monkeypatch.setattr(compiling, "on", lambda: False)
     for one, expected in zip(packed, Bits(130).encode(X), strict=True):
         np.testing.assert_array_equal(one, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int64, np.float64])
+def test_the_least_number_of_16_bits_is_held_as_a_float(dtype):
+    (kind, _) = kind_of(np.array([[-32768, 3], [5, 7]], dtype=dtype))
+    assert type(kind) is Floats
