@@ -1,5 +1,6 @@
 """The inner loops of hypotheses, in numpy; compiled code calls those of `loops` in their place, with the same bits."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ def add_up(weights: np.ndarray, slots: np.ndarray, tile: np.ndarray, out: np.nda
     if compiled := compiling.loop("add_up", weights, slots, tile, out):
         compiled()
     else:
+        # `take` is faster, but of an array with gaps it copies all rows first.
+        rows = partial(tile.take, axis=0) if tile.flags.c_contiguous else tile.__getitem__
         # By rows that fit into the cache.
         for start in range(0, len(slots), 256):
-            terms = weights[start : start + 256, None] * tile.take(slots[start : start + 256], axis=0)
+            terms = weights[start : start + 256, None] * rows(slots[start : start + 256])
             terms[0] += out
             out[:] = sum_of_rows(terms)
 

@@ -118,12 +118,11 @@ def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, i
     yield "Sine, drift", lambda: table(drift(synth.Sine, 0, 2, has_noise=True), 2)
     yield "STAGGER, drift", lambda: table(drift(synth.STAGGER, 0, 2), 2)
     yield "LED, drift", lambda: table(synth.LEDDrift(seed=7, noise_percentage=0.1, n_drift_features=4).take(10_000), 10)
-    # Played once more, and nothing was chosen since.
     yield from later()
 
 
 def later() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
-    """Yield the last ten of the unseen streams."""
+    """Yield the unseen streams that were played last; nothing was chosen since."""
     seed = 11
 
     def swap(first: Any, second: Any) -> Any:

@@ -36,7 +36,7 @@ _wanted: dict[Key, None] = {}
 _asked: set[Key] = set()
 # Seconds that interpreted code must take before it is compiled: loading what is compiled takes as long.
 _PAYS = 1.0
-# So many show what is called; the helper begins with what is compiled soon.
+# The helper waits so many, in which blocks show what they call, because it begins with what is compiled soonest.
 _SHOWN = 0.1
 _MONTH = 30 * 86_400
 # Seconds between two looks at the cache, and between two looks of the helper for its parent.
