@@ -212,12 +212,12 @@ class Expansion(Summed):
     def continue_from(self, other: Expansion) -> None:
         """Copy another expansion in the middle of a block; it tracks the same, and has only added examples so far."""
         for name, value in vars(other).items():
-            if name not in ("_capacity", compiling.TYPE, "_tiles"):
+            if name not in ("_capacity", compiling.TYPE, "_tiles", "_pairs"):
                 setattr(self, name, value.copy() if isinstance(value, np.ndarray) else value)
         self._look()
         # The other one may have room for more.
-        room, free = min(len(self._pairs), self._capacity), self._free_places[: self._n_free]
-        self._pairs, self._free_places = self._pairs[:room, :room].copy(), free[free < room]
+        room, n, free = min(len(other._pairs), self._capacity), self.size, self._free_places[: self._n_free]
+        self._pairs, self._free_places = enlarged(other._pairs[:n, :n], room, room), free[free < room]
         self._n_free = len(self._free_places)
         self._free_places = np.resize(self._free_places, room)
 
@@ -340,5 +340,5 @@ def sum_ahead(pool: Pool, forms: Sequence[Hypothesis]) -> None:
         f._known, f._n_known = known, f.size
 
 
-# Rows of a tile that the fastest caches hold.
-_CHUNK = 128
+# Rows of a tile that the second fastest cache holds, with room to spare.
+_CHUNK = 512
