@@ -290,8 +290,8 @@ def compare(given: tuple[str, ...], outputs: tuple[Path, ...], **options: Any) -
 def predict(model: Path, stream: str, label: str | None, missing: str, output: Path | None) -> None:
     """Predict the classes or numbers of a stream with a saved model; - reads standard input.
 
-    MODEL is what the method save of a classifier or regressor wrote, or stream.state in a results folder of budgetrun
-    run: then the learner with the fewest mistakes, or the smallest root mean squared error, predicts.
+    MODEL is what the method save of a classifier or regressor wrote, or a results folder of budgetrun run: then the
+    learner with the fewest mistakes, or the smallest root mean squared error, predicts.
     """
     from budgetrun.estimators.predict import predict_stream
 

@@ -18,7 +18,7 @@ from budgetrun.base.grid import cell
 from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column
-from budgetrun.estimators import BudgetClassifier, BudgetEstimator, checked
+from budgetrun.estimators import BudgetClassifier, checked
 from budgetrun.state import load_state, using
 
 # Deviations by which means of many rows may differ.
@@ -35,8 +35,8 @@ def predict_stream(
 
     Parameters:
     path : str or Path
-        A file from `BudgetEstimator.save`, or ``stream.state`` of `budgetrun run`, whose learner with the fewest
-        mistakes, or the smallest squared errors, predicts.
+        A file from `BudgetEstimator.save`, or the results folder of `budgetrun run`, or ``stream.state`` in it, whose
+        learner with the fewest mistakes, or the smallest squared errors, predicts; after ``--by``, each row's key does.
     source : str
         A file of any format, or ``-``.
     label : str or None
@@ -51,6 +51,9 @@ def predict_stream(
 
     Raises InputError: the model or the stream cannot be used, or they do not fit.
     """
+    path = Path(path)
+    if path.is_dir():
+        path /= "by.state" if (path / "by.state").is_file() else "stream.state"
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
         # A stream that `budgetrun run` has played.
@@ -63,7 +66,8 @@ def predict_stream(
     with _using(path):
         # The classes; none for numbers.
         known = getattr(model, "classes_", np.empty(0)).tolist()
-        table = _opened(model, encoding, source, label, missing, None if known else [])
+        by = getattr(model, "by", None)
+        table = _opened(model, encoding, source, label, missing, None if known else [], by)
         far = _Far(getattr(model, "typical", None), table.features)
     names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
     n_rows = mistakes = unknown = 0
@@ -78,7 +82,8 @@ def predict_stream(
                 far.add(chunk.X)
                 # The columns have been compared by name already.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
-                scores = model.decision_function(chunk.X) if known else model.predict(chunk.X)
+                given = (chunk.X, chunk.keys) if by else (chunk.X,)
+                scores = model.decision_function(*given) if known else model.predict(*given)
                 predicted = np.asarray(_predicted(scores, model.classes_) if known else scores)
                 if predicted.shape != (chunk.X.shape[0],):
                     raise ValueError(f"predictions of shape {predicted.shape}")
@@ -150,11 +155,11 @@ class _Far:
 
 
 def _opened(
-    model: BudgetEstimator, encoding: Any, source: str, label: str | None, missing: Any, classes: list[Any] | None
+    model: Any, encoding: Any, source: str, label: str | None, missing: Any, classes: list[Any] | None, by: str | None
 ) -> Table:
     """Open the stream with the features of the model; ``classes`` is empty for numbers."""
     if encoding is not None:
-        return open_table(source, label=label, missing=missing, encoding=encoding)
+        return open_table(source, label=label, missing=missing, encoding=encoding, key=by)
     d, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
     columns = [
         Column(str(i) if names is None else str(names[i - 1]), i, "number", "", named=names is not None)

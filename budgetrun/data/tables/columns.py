@@ -185,8 +185,8 @@ def check_names(names: Sequence[str], where: str) -> None:
             raise InputError(f"{where}: two columns are called '{clipped(one)}'; rename one of them")
 
 
-def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str) -> tuple[Column, str]:
-    """Return the column that seems to be the label, and a sentence that says why.
+def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str, numbers: bool) -> tuple[Column, str]:
+    """Return the column that seems to be the label, of classes or of ``numbers``, and a sentence that says why.
 
     An InputError says that no column, or more than one, seems to be it.
     """
@@ -195,21 +195,31 @@ def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str)
     if usual:
         column = columns[names.index(usual[0])]
         return column, f"the label is {column}, by its name"
-    texts = [column for column in columns if column.kind in ("category", "boolean")]
+    texts = [] if numbers else [column for column in columns if column.kind in ("category", "boolean")]
     inner = [column.position - 1 for column in columns if column.kind != "index"] or [0]
-    likely = [columns[at] for at in sorted({inner[0], inner[-1]}) if _like_labels(columns[at], samples[at])]
+    measured = [at for at in sorted({inner[0], inner[-1]}) if columns[at].kind == "number"]
+    few = [at for at in sorted({inner[0], inner[-1]}) if _like_labels(columns[at], samples[at])]
+    likely = [columns[at] for at in (measured if numbers else few)]
     if len(texts) == 1 and (texts[0] in likely or len(likely) != 1):
         return texts[0], f"the label is {texts[0]}, the only one with text"
     if len(texts) != 1 and len(likely) == 1:
-        other = "last" if likely[0].position == 1 else "first"
-        return likely[0], f"the label is {likely[0]}, which has few different values, and the {other} column has not"
-    found = sorted({column.position: column for column in [*texts, *likely]}.items())
-    names = [column.name if column.named and column.name else str(at) for at, column in found[:5]]
-    told = f"it could be {' or '.join(str(column) for _, column in found[:5])}" if found else "no column looks like one"
-    advice = " or ".join(f"--label {shlex.quote(printable(name))}" for name in names)
+        other, values = "last" if likely[0].position == 1 else "first", "numbers" if numbers else "few different values"
+        return likely[0], f"the label is {likely[0]}, which has {values}, and the {other} column has not"
+    found = [column for _, column in sorted({column.position: column for column in [*texts, *likely]}.items())[:5]]
+    told = f"it could be {' or '.join(map(str, found))}" if found else "no column looks like one"
+    advice = " or ".join(map(_option, found))
+    if found and not numbers and inner[-1] in measured and inner[-1] not in few:
+        advice += f", or {_option(columns[inner[-1]])} --task regression"
     known = listed([column.name for column in columns]) if columns[0].named else f"1 to {len(columns):,}"
-    advice = advice or f"--label and one of its columns, {known}; for a number to be predicted also --task regression"
+    for_numbers = "" if numbers else "; for a number to be predicted also --task regression"
+    advice = advice or f"--label and one of its columns, {known}{for_numbers}"
     raise InputError(f"{where}: which column is the label? {told}; add {advice}")
+
+
+def _option(column: Column) -> str:
+    """Return the option that makes a column the label."""
+    name = column.name if column.named and column.name else str(column.position)
+    return f"--label {shlex.quote(printable(name))}"
 
 
 def _like_labels(column: Column, sample: Sample) -> bool:

@@ -105,7 +105,7 @@ class Table:
         samples = self._reader.samples
         self.columns = columns.columns_of(samples, self._reader.named)
         if label is None:
-            found, self.label_found = columns.find_label(self.columns, samples, self.where)
+            found, self.label_found = columns.find_label(self.columns, samples, self.where, self.numbers)
         else:
             found = columns.find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"

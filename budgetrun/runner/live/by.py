@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,14 @@ from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.kernels.kinds import Matrix
 from budgetrun.learners import find
 from budgetrun.learners.forgetron import SelfTunedForgetron
+from budgetrun.play.session import scores_of
 from budgetrun.results.plotting import STYLE, save
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner import interrupts
-from budgetrun.runner.live.kept import ByRow, next_save, scaler
+from budgetrun.runner.live.kept import ByRow, next_save, scaler, typical_of
 from budgetrun.runner.live.request import FIRST, Request, choices, options_of
-from budgetrun.runner.live.run import asked_of, classes_of, stamp_of
+from budgetrun.runner.live.run import OtherResults, asked_of, classes_of, stamp_of
 from budgetrun.runner.progress import RowsProgress
 from budgetrun.state import load_state, save_state, using
 
@@ -69,15 +70,12 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         fleet(limit)
     except ValueError as error:
         raise InputError(f"--memory-for-all: {error}") from None
-    folder = request.results / f"{request.title}-by"
     if request.force:
-        move_aside(folder)
-    elif folder.exists() and not (folder / STATE).is_file() and any(folder.iterdir()):
-        raise InputError(f"{folder}: exists; take another --name, or move it aside with --force")
+        move_aside(request.results / f"{request.title}-by")
     asked, stamp = asked_of(request) | {"by": by, "memory": limit}, stamp_of(request)
+    folder, played = _continued(request, asked, stamp)
     path = folder / STATE
-    with using(path) if path.is_file() else nullcontext():
-        played = _before(path, asked, stamp)
+    with using(path) if played else nullcontext():
         encoding, skip = None, 0
         if played and request.from_pipe and not request.replay:
             # The rows that a pipe has now follow those that it had, and have the same features.
@@ -97,7 +95,7 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         if played is None:
             first = next(chunks)
             chunks = chain([first], chunks)
-            played = _begin(request, table, first.X[:FIRST], partial(fleet, limit))
+            played = _begin(request, table, first.X[:FIRST], partial(fleet, limit), by)
         for sentence in played.said:
             say(sentence)
         if played.rounds:
@@ -137,26 +135,46 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     return code
 
 
-def _begin(request: Request, table: Table, first: Matrix, fleet: Callable[..., Any]) -> _Played:
+def _begin(request: Request, table: Table, first: Matrix, fleet: Callable[..., Any], by: str) -> _Played:
     """Choose what the user left open, given the first examples, and make the models."""
     chosen, said = choices(replace(request, quick=True), table, first)
     if chosen.task != BINARY.name:
         raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
     gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
     models = fleet(gamma=gamma, dtype="float32" if isinstance(first, np.ndarray) else "sparse")
-    return _Played(models, Gaussian(gamma=gamma), scaler(chosen.scale, first.shape[1]), first, said)
+    return _Played(models, Gaussian(gamma=gamma), scaler(chosen.scale, first.shape[1]), first, said, by)
 
 
-def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
+def _continued(request: Request, asked: dict[str, Any], stamp: list[int]) -> tuple[Path, _Played | None]:
+    """Return the first folder that holds no other results, and what an earlier call has played there.
+
+    Unless the folder was named, NAME-by-2, NAME-by-3 and so on are next.
+    """
+    folder = request.results / f"{request.title}-by"
+    for k in count(2):
+        try:
+            with using(folder / STATE):
+                return folder, _before(folder, asked, stamp)
+        except OtherResults as error:
+            if request.name is not None:
+                raise
+            folder = request.results / f"{request.title}-by-{k}"
+            say(f"{error.folder}: {error.why}; the results go to {folder}")
+    raise AssertionError
+
+
+def _before(folder: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
     """Return what an earlier call of the same command has played, at the border between two chunks."""
-    if not path.is_file():
+    if not (folder / STATE).is_file():
+        if folder.exists() and any(folder.iterdir()):
+            raise OtherResults(folder, "holds other results", "take another --name, or move them aside with --force")
         return None
-    played, meta = load_state(path)
-    if not isinstance(played, _Played) or meta["asked"] != asked or meta["stamp"] != stamp:
-        raise InputError(
-            f"{path.parent}: holds results of other options, or of another state of the file; start again with "
-            "--force, or give another --name"
-        )
+    played, meta = load_state(folder / STATE)
+    if not isinstance(played, _Played) or meta["asked"] != asked:
+        advice = "use the same ones, take another --name, or start again with --force"
+        raise OtherResults(folder, "was started with different options", advice)
+    if meta["stamp"] != stamp:
+        raise InputError(f"{folder}: the file has changed since its rows were played; start again with --force")
     return played
 
 
@@ -166,9 +184,12 @@ class _Played:
     # Those of states that were saved without them.
     encoding: dict[str, Any] | None = None
     said: Sequence[str] = ()
+    by: str = ""
 
-    def __init__(self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, first: Matrix, said: list[str]) -> None:
-        self.fleet, self.scaler, self.said = fleet, scaled, said
+    def __init__(
+        self, fleet: Any, kernel: Kernel, scaled: Running | ByRow, first: Matrix, said: list[str], by: str
+    ) -> None:
+        self.fleet, self.scaler, self.said, self.by = fleet, scaled, said, by
         # The values of an example on average; those of sparse ones that are not 0.
         n_values = -(-first.size // first.shape[0])
         budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_values)))
@@ -206,6 +227,10 @@ class _Played:
         self.rounds += len(y)
         if self.rounds // _STEP % self.step == 0:
             self._look()
+
+    def best(self) -> ByKey:
+        """Return the models of the keys, which learn no more."""
+        return ByKey(self)
 
     def _look(self) -> None:
         self.times.append((self.rounds, self.mistakes.copy(), self.fleet.facts()["held"][:_REMEMBERED]))
@@ -264,3 +289,36 @@ class _Played:
             left.legend()
             right.legend(fontsize=9)
             save(figure, path)
+
+
+class ByKey:
+    """Predicts by the model of each row's key, or by the model for all where a key has none.
+
+    Attributes:
+    by : str
+        The column of the keys.
+    classes_, told, typical
+        As those of `kept.Best`.
+    """
+
+    def __init__(self, played: _Played) -> None:
+        self.by, self._played, self._n_without = played.by, played, 0
+        self.classes_ = np.array((played.encoding or {})["classes"])
+        self.typical = typical_of(played.scaler, played.fleet.dtype == "sparse")
+
+    @property
+    def told(self) -> str:
+        told = f"by a model per value of {one_line(self.by)}"
+        rows = counted(self._n_without, "row")
+        return f"{told}, and by the one for all for {rows} whose value has none" if self._n_without else told
+
+    def decision_function(self, X: Matrix, keys: list[str]) -> np.ndarray:
+        """Return f(x) for each row and its key, shape (n,); with ``running``, the stream's scale is kept."""
+        played = self._played
+        Z = played.scaler.scaled(X, learn=False)
+        scores: np.ndarray = played.fleet.predict(keys, Z)
+        without = np.array([key not in played.fleet for key in keys])
+        if without.any():
+            scores[without] = scores_of(played.group.members[0], Z[without])
+            self._n_without += int(np.count_nonzero(without))
+        return scores

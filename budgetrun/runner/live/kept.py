@@ -34,6 +34,11 @@ def scaler(scale: str, n_features: int) -> Running | ByRow:
     return Running(n_features) if scale == "running" else ByRow(scale)
 
 
+def typical_of(scaled: Running | ByRow, sparse: bool) -> Any:
+    """Return the mean and the deviation of each feature, shape (d,) each, if these scale it; otherwise None."""
+    return scaled.typical() if isinstance(scaled, Running) and not sparse else None
+
+
 def next_save(began: float) -> float:
     """Return when the state of a stream is saved again, given when its saving began that has just ended."""
     now = time.monotonic()
@@ -105,8 +110,7 @@ class Best:
         self.classes_ = np.array(state.classes)
         self.told = f"by {state.names[i]}, which {session.problem.best(totals[i], session.rounds)}"
         self._member, self._scaler = session.members[i], state.scaler
-        running = None if session.counts.is_sparse or not isinstance(state.scaler, Running) else state.scaler
-        self.typical = running and running.typical()
+        self.typical = typical_of(state.scaler, session.counts.is_sparse)
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""

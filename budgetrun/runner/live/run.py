@@ -149,7 +149,7 @@ def _continued(request: Request) -> tuple[Request, Progressed | None]:
         try:
             with using(path):
                 return request, _before(request, path)
-        except _OtherResults as error:
+        except OtherResults as error:
             if request.name is not None and not request.numbered:
                 raise
             title = request.title.removesuffix(f"-{k - 1}") if k > 2 else request.title
@@ -158,7 +158,7 @@ def _continued(request: Request) -> tuple[Request, Progressed | None]:
     raise AssertionError
 
 
-class _OtherResults(InputError):
+class OtherResults(InputError):
     """A folder has the results of another stream, or of other options."""
 
     def __init__(self, folder: Path, why: str, advice: str) -> None:
@@ -171,7 +171,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
     if not path.is_file():
         if (request.folder / "manifest.json").is_file():
             advice = "take another --name, or move them aside with --force"
-            raise _OtherResults(request.folder, "holds other results", advice)
+            raise OtherResults(request.folder, "holds other results", advice)
         return None
     state, _ = load_state(path)
     if not isinstance(state, Progressed):
@@ -186,7 +186,7 @@ def _before(request: Request, path: Path) -> Progressed | None:
     if differing:
         names = ", ".join(options_of(differing))
         advice = "use the same ones, take another --name, or start again with --force"
-        raise _OtherResults(request.folder, f"was started with different options ({names})", advice)
+        raise OtherResults(request.folder, f"was started with different options ({names})", advice)
     if not request.from_pipe and not state.seen and state.stamp != stamp_of(request)[: len(state.stamp)]:
         raise _is_another(request, state)
     return state

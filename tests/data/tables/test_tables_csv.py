@@ -150,6 +150,19 @@ def test_a_column_of_categories_is_not_taken_before_one_that_looks_like_labels()
     assert message(table_of, "x,z\n1.5,2.5\n2.5,1.5\n") == f"s.csv: which column is the label? {told} --task regression"
 
 
+NUMBERS = "u,hue,v,sold,w\n0.5,red,1,yes,7.5\n4,blue,2.5,no,6\n"
+
+
+def test_a_label_of_numbers_is_the_first_or_the_last_column():
+    assert message(table_of, NUMBERS).endswith("add --label hue or --label sold, or --label w --task regression")
+    told = "which column is the label? it could be column 1 (u) or column 5 (w); add --label u or --label w"
+    assert message(table_of, NUMBERS, classes=()) == f"s.csv: {told}"
+    table = table_of("city,a,price\nx,1,2.5\ny,2,3.5\n", classes=())
+    assert table.label_found == "the label is column 3 (price), which has numbers, and the first column has not"
+    told = "no column looks like one; add --label and one of its columns, a b c"
+    assert message(table_of, "a,b,c\nx,1,x\ny,2,y\n", classes=()).endswith(told)
+
+
 def test_a_header_that_counts_is_a_header():
     text = "0,1,2,3\n5.5,6,7,1\n6,5,7,0\n"
     for label in (None, "3", 4, "last"):

@@ -16,6 +16,7 @@ from budgetrun import Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
 from budgetrun.runner import interrupts
+from budgetrun.estimators.predict import predict_stream
 from budgetrun.runner.live import by, kept
 from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
@@ -101,15 +102,40 @@ def test_keys_with_signs_of_other_programs():
     assert "\x1b" not in Path("results/t-by/report.html").read_text(encoding="utf-8")
 
 
+def test_new_rows_are_predicted_by_the_models_of_their_keys(capsys):
+    assert run_by(Request("s.csv", gamma=("0.3",), scale="none"), "customer", "50K", Fleet) == 0
+    table = pd.read_csv("s.csv")
+    new = table.drop(columns="label").head(60)
+    new.loc[::10, "customer"] = "new"
+    new.to_csv("new.csv", index=False)
+    told = predict_stream(Path("results/s-by"), "new.csv", output=Path("out.csv"))
+    assert told == "60 rows; by a model per value of customer, and by the one for all for 6 rows whose value has none"
+    fleet, known = Fleet("50K", gamma=0.3), new["customer"] != "new"
+    fleet.partial_fit(table["customer"], table[list("abc")], table["label"].to_numpy() == "yes")
+    out = pd.read_csv("out.csv")
+    expected = fleet.predict(new["customer"], new[list("abc")])
+    np.testing.assert_array_equal(out["score"][known], expected[known])
+    np.testing.assert_array_equal(out["prediction"] == "yes", out["score"] > 0)
+    played = load_state("results/s-by/by.state")[0]
+    for_all = played.group.members[0].hypothesis.score(new.loc[~known, list("abc")].to_numpy())
+    np.testing.assert_array_equal(out["score"][~known], for_all)
+    capsys.readouterr()
+    new.drop(columns="customer").to_csv("new.csv", index=False)
+    with pytest.raises(InputError, match=r"^new.csv: by: no column 'customer'; its columns are a b c$"):
+        predict_stream("results/s-by", "new.csv")
+
+
 def test_other_results_stay(monkeypatch):
     request = Request("s.csv", force=True)
     assert run_by(request, "customer", "1M", Fleet) == 0
     before = Path("results/s-by/keys.csv").read_bytes()
-    with pytest.raises(InputError, match=r"s-by: holds results of other options"):
-        run_by(Request("s.csv"), "customer", "2M", Fleet)
+    assert run_by(Request("s.csv"), "customer", "2M", Fleet) == 0
+    assert Path("results/s-by-2/keys.csv").is_file()
+    with pytest.raises(InputError, match=r"s-by: was started with different options; use the same ones, take another"):
+        run_by(Request("s.csv", name="s"), "customer", "2M", Fleet)
     Path("results/mine-by").mkdir()
     Path("results/mine-by/notes.txt").write_text("")
-    with pytest.raises(InputError, match=r"mine-by: exists; take another --name, or move it aside with --force$"):
+    with pytest.raises(InputError, match=r"mine-by: holds other results; take another --name, or move them aside"):
         run_by(Request("s.csv", name="mine"), "customer", "1M", Fleet)
     assert run_by(request, "customer", "1M", Fleet) == 0
     (old,) = Path("results").glob("s-by.old-*")
@@ -167,8 +193,8 @@ def test_the_same_command_continues(capsys, monkeypatch):
     assert run_by(again, "customer", "50K", Fleet) == 0
     assert "again/long-by: continued after 8,192 rounds" in capsys.readouterr().err
     assert {name: Path("again/long-by", name).read_bytes() for name in expected} == expected
-    with pytest.raises(InputError, match=r"again/long-by: holds results of other options, or of another state of the"):
-        run_by(again, "customer", "60K", Fleet)
+    with pytest.raises(InputError, match=r"again/long-by: was started with different options"):
+        run_by(replace(again, name="long"), "customer", "60K", Fleet)
     assert run_by(replace(again, force=True), "customer", "60K", Fleet) == 0
 
 
