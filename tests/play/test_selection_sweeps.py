@@ -57,6 +57,7 @@ def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
         bounds = [row for row in csv.DictReader(file) if row["label"] in ("race", "hedge(rbp)")]
     assert len(bounds) == 8
     assert all(row["applies"] == "yes" and float(row["ratio"]) <= 1 for row in bounds)
+    assert all(row["condition"].startswith("fewest mistakes of a candidate, L*: ") for row in bounds)
 
     Report(folder).write()
     with (folder / "tables" / "selections.csv").open() as file:
