@@ -216,6 +216,7 @@ def test_difference_is_coloured_and_written(reported):
     assert '<span class="difference far">+31.2%</span>' in text
     assert '<span class="difference near">+0.5%</span>' in text
     assert '<span class="difference off">+6.7%</span>' in text
+    assert re.findall(r'<td class="best"[^>]*>([\d.]+)', text) == ["11.00", "5.00", "9.60", "5.00", "9.60"]
 
 
 def test_failures_are_listed_and_marked(tmp_path):

@@ -145,6 +145,17 @@ def test_published_numbers_of_settings(tmp_path):
     ]
 
 
+def test_published_numbers_of_learners_that_never_ran(tmp_path):
+    """In a row without a budget they are shown if they are the same for each budget; in any setting, if without one."""
+    both = [{"label": "rbp", "value": 12.0}, {"label": "perceptron", "setting": "eta=0.1", "value": 13.0}]
+    expected = [own | {"dataset": "one", "budget_fraction": share} for own in both for share in (0.5, 1.0)]
+    rows = [row for row in swept_rows() if row["label"] == "projectron++"]
+    table = table_of(swept(tmp_path, {"columns": ["projectron++", "perceptron", "rbp"]}, expected, rows=rows))
+    published = {row.label: [c.published and c.published.value for c in row.cells] for row in table.blocks[0].rows}
+    numbers = {0.05: [None, None, 12], 0.1: [None, 13, 12], 0.3: [None, None, 12]}
+    assert published == {f"one, eta={eta:g}": found for eta, found in numbers.items()}
+
+
 def test_order_of_published_parameters_does_not_matter(tmp_path):
     expected = {"t": [{"dataset": "d", "label": "a", "setting": "C=2, eta=0.1", "value": 5.0}]}
     report = {"tables": [{"name": "t"}]}
