@@ -251,13 +251,14 @@ def swept(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
 
-    def sweep(datasets, algorithms, own=(), kernel={"name": "gaussian", "gamma": 0.5}):
+    def of(datasets, algorithms, own=(), **kernel):
         (tmp_path / "own.csv").write_text("".join(f"{label},{a:.6f},{b:.6f}\n" for label, a, b in own))
-        given = {"name": "own", "datasets": datasets, "kernel": kernel, "algorithms": algorithms}
+        given = {"name": "own", "datasets": datasets, "algorithms": algorithms}
+        given["kernel"] = kernel or {"name": "gaussian", "gamma": 0.5}
         assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
         return tmp_path / "results" / "own"
 
-    return sweep
+    return of
 
 
 def test_data_that_are_missing_or_others(tmp_path, capsys, swept):
@@ -325,7 +326,7 @@ def test_bounds_on_the_updates_of_mpu(capsys, swept):
         {"name": "mpu", "accuracy": 0.01, "rho": 1.0, "label": "mpu(rho)"},
         {"name": "dcd"},
     ]
-    folder = swept(DATASETS, algorithms, kernel={"name": "linear"})
+    folder = swept(DATASETS, algorithms, name="linear")
     code, out, err = run(capsys, "bounds", folder)
     assert (code, err) == (0, "")
     assert "No bound is about: dcd.\n" in out
