@@ -124,7 +124,10 @@ def test_both_sides_of_every_bound(command, results, drawn):
     assert not (results / "bounds.csv.gz").exists()
 
 
-def test_figures_show_the_numbers_of_the_table(command, results, monkeypatch):
+@pytest.mark.parametrize("curves", [True, False])
+def test_figures_show_the_numbers_of_the_table(curves, command, results, monkeypatch):
+    if not curves:
+        shutil.rmtree(results / "curves")
     figures = []
     monkeypatch.setattr(figure, "save", lambda one, _: figures.append(one))
     command(results)
@@ -158,6 +161,7 @@ def test_numbers_in_the_table(command, results):
     row = max((r for r in table(results) if r["theorem"].endswith("Theorem 1")), key=lambda r: float(r["ratio"]))
     assert f"{int(float(row['mistakes']))}" in line
     assert f"{float(row['ratio']):.3f}" in line
+    assert f" {float(row['bound']):.4g} " in line
     assert "2 of 2" in line
 
 
@@ -275,6 +279,8 @@ def test_data_that_are_missing_or_others(tmp_path, capsys, swept):
     assert "void: B >= 83, but B is 20 (and 1 other reason)\n" in out
     (best,) = {row["competitor"] for row in table(folder) if (row["dataset"], row["label"]) == ("own", "modified_rbp")}
     assert best.startswith("2 segments, C = ")
+    drawn = {path.name for path in (folder / "figures").glob("bounds_*")}
+    assert drawn == {"bounds_own.png", "bounds_noisy_gaussians.png"}
     named = [line.split()[0] for line in out.splitlines() if "2008" in line or "Theorem" in line]
     assert named == sorted(named, reverse=True)
     assert len(named) > len(set(named)) == 2
