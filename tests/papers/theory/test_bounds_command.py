@@ -161,7 +161,7 @@ def test_numbers_in_the_table(command, results):
     row = max((r for r in table(results) if r["theorem"].endswith("Theorem 1")), key=lambda r: float(r["ratio"]))
     assert f"{int(float(row['mistakes']))}" in line
     assert f"{float(row['ratio']):.3f}" in line
-    assert f" {float(row['bound']):.4g} " in line
+    assert f" {float(row['norm']):.4g} " in line
     assert "2 of 2" in line
 
 
