@@ -373,6 +373,11 @@ def test_a_table_of_a_page_is_escaped_and_marked():
     assert [line.count('class="text wide"') for line in text.splitlines() if long[1:] in line] == [0, 1, 0]
 
 
+def test_numbers_of_a_listing():
+    given = {None: "—", 1234: "1,234", 0.5: "0.500", 1.0: "1.00", 9.99: "9.99", 10.0: "10.0", 1234.56: "1,234.6"}
+    assert Listing("t", "", "", {}, ["n"] * 7, [list(given)], 0).grid.rows == [list(given.values())]
+
+
 def test_latex_sets_budgets_as_formulas():
     listing = Listing("t", "50% of them", "", {}, ["data", "error"], [["B = p/2, a|b", 1.5]], 1)
     lines = WRITERS["tex"](listing).splitlines()

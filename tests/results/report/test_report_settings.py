@@ -83,6 +83,11 @@ def test_setting_left_over_by_the_budgets_gets_rows_of_its_own(tmp_path):
     }
 
 
+def test_runs_with_the_budget_of_a_row_come_before_those_without_any(tmp_path):
+    rows = [run("one", "rbp", 20, budget=10), run("one", "rbp", 5), run("one", "cks", 7, budget=10)]
+    assert grid(table_of(build(tmp_path / "r", rows))) == {("B = 10", "one"): [20, 7]}
+
+
 def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
     rows = [run("one", "projectron", 8, setting={"eta": eta}, support_size=9) for eta in (0.1, 0.2)]
     rows += [
