@@ -56,7 +56,7 @@ TESTS = {
     "data": "data hostile/test_readers.py",
     "engine": "engine learners test_estimators.py",
     "estimators": "test_estimators.py test_regressors.py test_multitask.py test_predict.py test_import.py "
-    "test_river.py test_state.py fleet play",
+    "test_gamma.py test_missing.py test_river.py test_state.py fleet play",
     "fleet": "fleet",
     "kernels": "engine learners test_multitask.py test_estimators.py test_state.py",
     "learners": "engine learners",

@@ -90,13 +90,15 @@ def compared(group):
 
 
 @pytest.mark.parametrize("name", [name for name in BUDGETED if not name.startswith("auto")])
-def test_what_is_kept_is_counted_to_ten_percent(name):
+def test_what_is_kept_is_counted_to_six_percent(name):
     task, cls = BUDGETED[name]
     given = {"eta": 1e-3} if "eta" in parameters(cls) and "first_budget" in parameters(cls) else {}
+    # So many features that FORKS's matrix counts.
+    given |= {"rank": 45} if "rank" in parameters(cls) else {}
     learner = of(cls, BUDGET, **given)
     group = played(learner, task)
     real, counted = compared(group)
-    assert counted == pytest.approx(real, rel=0.1)
+    assert counted == pytest.approx(real, rel=0.06)
     if task != "multiclass":
         # Before the first round, the same is known for a full budget.
         known = bytes_kept(*trial(learner, Gaussian(gamma=0.05)), group.members[0].hypothesis.size, 8 * D + 16, D)

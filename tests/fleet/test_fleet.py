@@ -206,8 +206,10 @@ def test_labellings_of_one_stream(tmp_path):
     """Rows are stored once; what no key holds is not stored."""
     _, X, _ = stream()
     Y = np.where(X @ np.random.default_rng(1).normal(size=(4, len(KEYS))) > 0, 1, -1)
+    Y[::5, 3] = 0
     fleet = made(20_000, shared_rows=True)
     whole = fleet.partial_fit(KEYS, X, Y)
+    assert fleet.facts()["rounds"].tolist() == np.count_nonzero(Y, axis=0).tolist()
     again = made(20_000, shared_rows=True)
     again.partial_fit(KEYS, X[:77], Y[:77])
     again.save(tmp_path / "fleet")

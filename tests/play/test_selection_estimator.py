@@ -80,6 +80,7 @@ def test_its_online_error_is_that_of_predictions_before_the_labels():
     (SelectingClassifier("rbp"), "estimators must be a classifier of budgetrun, or a list of them, got 'r'"),
     (SelectingClassifier(RBP(), grid=[{}, {}]), "grid must be a dict, or a list of 1, one per estimator, got 2"),
     (SelectingClassifier(RBP(), grid={"gama": [1]}), "Invalid parameter 'gama'"),
+    (SelectingClassifier(RBP(), grid={"gamma": ["auto", "scale"]}), "gamma must be 'auto' or 'scale' for all"),
     (SelectingClassifier(RBP(), grid={"tie": ["mistake", "positive"]}), "tie must be the same for all candidates"),
 ])  # fmt: skip
 def test_what_is_wrong_is_one_sentence(model, message):

@@ -57,6 +57,7 @@ def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
         bounds = [row for row in csv.DictReader(file) if row["label"] in ("race", "hedge(rbp)")]
     assert len(bounds) == 8
     assert all(row["applies"] == "yes" and float(row["ratio"]) <= 1 for row in bounds)
+    assert all(row["condition"].startswith("fewest mistakes of a candidate, L*: ") for row in bounds)
 
     Report(folder).write()
     with (folder / "tables" / "selections.csv").open() as file:
@@ -66,6 +67,8 @@ def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
     assert float(shown["hedge(rbp)"]["rule_percent"]) == pytest.approx(100 * mean)
     best = [min(float(c["online_error"]) for c in by_label["rbp"] if c["repetition"] == str(r)) for r in (0, 1)]
     assert float(shown["hedge(rbp)"]["best_percent"]) == pytest.approx(50 * sum(best))
+    above = sum(float(row["online_error"]) / least - 1 for row, least in zip(hedge, best, strict=True))
+    assert float(shown["hedge(rbp)"]["above_best_percent"]) == pytest.approx(50 * above)
     assert "Selection on the stream" in (folder / "report.html").read_text()
     # A second sweep has nothing to do.
     before = outcomes(folder)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from budgetrun.base import grid
+from budgetrun.base.errors import counted
 from budgetrun.base.files import write
 from budgetrun.base.grid import Grid
 from budgetrun.papers.bounds.check import Checked, Row, check
@@ -104,7 +105,7 @@ def _line(rows: list[Row]) -> tuple[str, ...]:
     start = (first.dataset, first.label, first.verdict.theorem, f"{len(applied)} of {len(rows)}")
     if not applied:
         reasons = list(dict.fromkeys(row.verdict.reason for row in rows))
-        more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+        more = f" (and {counted(len(reasons) - 1, 'other reason')})" if len(reasons) > 1 else ""
         return (*start, "", "", "", "", "", f"{first.n_examples:,}", f"void: {reasons[0]}{more}")
     row = max(applied, key=lambda row: row.verdict.ratio)
     verdict = row.verdict

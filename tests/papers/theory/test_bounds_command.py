@@ -13,6 +13,7 @@ from sweeping import config, rows, run, written
 from budgetrun.base.files import checkout
 from budgetrun.config import load
 from budgetrun.data import files
+from budgetrun.papers import theory
 from budgetrun.papers.bounds import check, figure
 from budgetrun.papers.theory.mpu import NO_STEPS
 from budgetrun.results.store.write import Store
@@ -110,14 +111,47 @@ def test_both_sides_of_every_bound(command, results, drawn):
     assert {(row["applies"], row["condition"]) for row in once} == {("no", check.NO_SEEDS)}
     assert "No bound is about: cks.\n" in out
     assert "24 of 24 runs were checked.\n" in out
+    assert "run the sweep again" not in out
     assert "void: B >= 83" not in out  # of the two budgets one is large enough
     assert "2 of 4" in out
     assert "void: a bound on an expectation: not testable with one seed" in out
     assert (results / "figures" / "bounds_noisy_gaussians.png").stat().st_size > 10_000
     # The same again, to the letter.
     first = (results / "bounds.csv").read_bytes()
+    (results / "bounds.csv.gz").touch()
     command(results)
     assert (results / "bounds.csv").read_bytes() == first
+    assert not (results / "bounds.csv.gz").exists()
+
+
+@pytest.mark.parametrize("curves", [True, False])
+def test_figures_show_the_numbers_of_the_table(curves, command, results, monkeypatch):
+    if not curves:
+        shutil.rmtree(results / "curves")
+    figures = []
+    monkeypatch.setattr(figure, "save", lambda one, _: figures.append(one))
+    command(results)
+    shown = {style: [] for style in ("-", "--", "None")}
+    for line in figures[0].axes[0].lines:
+        if line.get_marker() != "None":
+            shown[line.get_linestyle()].append(line.get_ydata()[-1])
+    at_end = {bound.name for bound in theory.registry() if not bound.anytime}
+    wanted = {style: [] for style in shown}
+    here = [row for row in table(results) if row["repetition"] == "0" and row["applies"] == "yes"]
+    here = [row for row in here if row["counts"] != "halvings"]
+    for label in dict.fromkeys(row["label"] for row in here):
+        mine = [row for row in here if row["label"] == label]
+        tightest = max(mine, key=lambda row: float(row["ratio"]))["run_id"]
+        mine = [row for row in mine if row["run_id"] == tightest]
+        wanted["-"].append(float(mine[0]["mistakes"]) / 4)
+        for style, late in (("--", False), ("None", True)):
+            values = [float(row["bound"]) / 4 for row in mine if (row["theorem"] in at_end) == late]
+            wanted[style] += [min(values)] if values else []
+    assert all(wanted.values())
+    assert sorted(shown["-"]) == pytest.approx(sorted(wanted["-"]))
+    assert sorted(shown["None"]) == pytest.approx(sorted(wanted["None"]))
+    # After each round, from a coarser grid of norms.
+    assert sorted(shown["--"]) == pytest.approx(sorted(wanted["--"]), rel=0.05)
 
 
 def test_numbers_in_the_table(command, results):
@@ -127,6 +161,7 @@ def test_numbers_in_the_table(command, results):
     row = max((r for r in table(results) if r["theorem"].endswith("Theorem 1")), key=lambda r: float(r["ratio"]))
     assert f"{int(float(row['mistakes']))}" in line
     assert f"{float(row['ratio']):.3f}" in line
+    assert f" {float(row['norm']):.4g} " in line
     assert "2 of 2" in line
 
 
@@ -178,7 +213,7 @@ def test_results_without_facts(command, results):
         "Liao et al. (2024), Lemma 1",
     }
     assert {name for name, why in reasons.items() if why.startswith("needs facts that these")} == needing
-    assert "run the sweep again" in out
+    assert "\nBounds without numbers need facts that older results do not have: run the sweep again.\n" in out
     assert any(r["theorem"] == "Dekel et al. (2008), Theorem 1" and r["applies"] == "yes" for r in table(results))
 
 
@@ -214,27 +249,38 @@ def test_folder_of_folders(command, results):
     assert out.count("24 of 24 runs") == 2
 
 
-def own_stream(tmp_path, capsys, monkeypatch):
-    """Sweep over a file of the user's own."""
+@pytest.fixture
+def swept(tmp_path, capsys, monkeypatch):
+    """A function that runs a sweep over datasets, one of which may be a file of the user's own; return its folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
-    rng = np.random.default_rng(0)
-    lines = [f"{i % 2},{a:.6f},{b:.6f}\n" for i, (a, b) in enumerate(rng.normal(size=(80, 2)))]
-    (tmp_path / "own.csv").write_text("".join(lines))
-    given = {
-        "name": "own",
-        "datasets": [{"name": "own", "path": "own.csv", "order": "file"}, *DATASETS],
-        "kernel": {"name": "gaussian", "gamma": 0.5},
-        "algorithms": [{"name": "perceptron"}, {"name": "forgetron", "variant": "self_tuned", "budget": 20}],
-    }
-    assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
-    return tmp_path / "results" / "own"
+
+    def of(datasets, algorithms, own=(), **kernel):
+        (tmp_path / "own.csv").write_text("".join(f"{label},{a:.6f},{b:.6f}\n" for label, a, b in own))
+        given = {"name": "own", "datasets": datasets, "algorithms": algorithms}
+        given["kernel"] = kernel or {"name": "gaussian", "gamma": 0.5}
+        assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
+        return tmp_path / "results" / "own"
+
+    return of
 
 
-def test_data_that_are_missing_or_others(tmp_path, capsys, monkeypatch):
-    folder = own_stream(tmp_path, capsys, monkeypatch)
+def test_data_that_are_missing_or_others(tmp_path, capsys, swept):
+    # Halfway the labels change their sides, and so does the best competitor that may.
+    own = [(int((a > 0) == (i < 40)), a, b) for i, (a, b) in enumerate(np.random.default_rng(0).normal(size=(80, 2)))]
+    algorithms = [
+        {"name": "perceptron"},
+        {"name": "forgetron", "variant": "self_tuned", "budget": [20, 30]},
+        {"name": "modified_rbp", "budget": 1, "seeds": 2},
+    ]
+    folder = swept([{"name": "own", "path": "own.csv", "order": "file"}, *DATASETS], algorithms, own)
     code, out, _ = run(capsys, "bounds", folder)
     assert code == 0
+    assert "void: B >= 83, but B is 20 (and 1 other reason)\n" in out
+    (best,) = {row["competitor"] for row in table(folder) if (row["dataset"], row["label"]) == ("own", "modified_rbp")}
+    assert best.startswith("2 segments, C = ")
+    drawn = {path.name for path in (folder / "figures").glob("bounds_*")}
+    assert drawn == {"bounds_own.png", "bounds_noisy_gaussians.png"}
     named = [line.split()[0] for line in out.splitlines() if "2008" in line or "Theorem" in line]
     assert named == sorted(named, reverse=True)
     assert len(named) > len(set(named)) == 2
@@ -270,21 +316,23 @@ def test_missing_data_of_a_card(command, results):
     assert {row["dataset"] for row in table(results)} == {"noisy_gaussians"}
 
 
-def test_bounds_on_the_updates_of_mpu(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
-    given = {
-        "name": "updates",
-        "datasets": DATASETS,
-        "kernel": {"name": "linear"},
-        "algorithms": [
-            {"name": "mpu", "accuracy": 0.01},
-            {"name": "mpu", "accuracy": 0.01, "rho": 1.0, "label": "mpu(rho)"},
-            {"name": "dcd"},
-        ],
-    }
-    assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
-    folder = tmp_path / "results" / "updates"
+def test_several_classes_have_competitors_of_their_own(capsys, swept):
+    own = [(i % 3, np.cos(2 * (i % 3)), np.sin(2 * (i % 3))) for i in range(90)]
+    data = [{"name": "own", "path": "own.csv", "task": "multiclass"}]
+    folder = swept(data, [{"name": "projectron++", "eta": 0.1}], own)
+    assert run(capsys, "bounds", folder)[0] == 0
+    (row,) = [row for row in table(folder) if row["applies"] == "yes"]
+    # Three points, which a machine per class tells apart.
+    assert float(row["loss"]) == 0
+
+
+def test_bounds_on_the_updates_of_mpu(capsys, swept):
+    algorithms = [
+        {"name": "mpu", "accuracy": 0.01},
+        {"name": "mpu", "accuracy": 0.01, "rho": 1.0, "label": "mpu(rho)"},
+        {"name": "dcd"},
+    ]
+    folder = swept(DATASETS, algorithms, name="linear")
     code, out, err = run(capsys, "bounds", folder)
     assert (code, err) == (0, "")
     assert "No bound is about: dcd.\n" in out

@@ -39,7 +39,7 @@ def test_losses_at_every_norm(normalised):
 def test_norms_to_try_are_allowed(largest):
     grid = Competitor("some", np.ones(3), 5.0, np.ones(3)).grid(largest)
     assert (np.diff(grid) > 0).all()
-    assert grid[0] > 0
+    assert grid[[0, -1]] == pytest.approx([min(largest, 5) / 100, min(largest, 500)])
     assert grid[-1] <= min(largest, 500)
 
 

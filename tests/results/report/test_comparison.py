@@ -86,6 +86,12 @@ def test_each_rule_that_is_broken_is_named(tmp_path, text, given):
         assert found == BREAKS.format(text)
 
 
+def test_rules_are_about_the_columns_of_a_table(tmp_path):
+    folder = folder_of(tmp_path, tables=[{"name": "u", "choose": {"by": "prefix"}, "columns": ["bpa(nearest)"]}])
+    without = "1 (without the larger class); 1 (without a linear learner of scaled inputs)"
+    assert [table.remark for table in tables.build(load(folder))] == ["", BREAKS.format(without)]
+
+
 def test_the_rules_that_are_broken_are_the_first_line(tmp_path):
     found = remark(tmp_path, rows(1))
     write_report(tmp_path / "r")

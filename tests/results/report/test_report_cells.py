@@ -225,9 +225,11 @@ def test_support_sizes_are_compared_in_examples_and_published_in_a_column_of_the
     assert [cell.published.value for cell in table.cells if cell.published] == [793, 412.5]
 
 
-def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path):
-    table = table_of(folder_of(tmp_path, "test_error"))
-    assert "Only learners that never drop an example have an averaged hypothesis of bounded size." in table.notes
+def test_learners_without_an_averaged_hypothesis_are_explained(tmp_path, paper):
+    table, note = table_of(folder_of(tmp_path, "test_error")), "Only learners that never drop an example have an averag"
+    assert any(one.startswith(note) for one in table.notes)
+    # Of other quantities, a number may be missing for other reasons.
+    assert not any(one.startswith(note) for one in table_of(paper).notes)
     assert table.blocks[0].rows[0].full_label == "one, eta=0.05 (mean B 810)"
 
 

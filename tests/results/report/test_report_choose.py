@@ -235,21 +235,21 @@ def test_seconds_say_whether_kernel_values_were_shared(tmp_path):
 
 
 @pytest.mark.parametrize(("tolerance", "text", "outside"), [
-    (Tolerance(0.05), "5%", ["a", "b", "c"]),
-    (Tolerance(None, 3.0), "3 published sd", ["b", "c"]),
-    (Tolerance(None, 1.0), "1 published sd", ["a", "b", "c"]),
+    (Tolerance(0.05), "5%", ["a", "b", "c", "d"]),
+    (Tolerance(None, 3.0), "3 published sd", ["b", "c", "d"]),
+    (Tolerance(None, 1.0), "1 published sd", ["a", "b", "c", "d"]),
     (Tolerance(0.15, 3.0), "15% or 3 published sd", ["b"]),
 ])  # fmt: skip
 def test_tolerance_in_published_standard_deviations(tmp_path, tolerance, text, outside):
-    # (11 - 10) / 0.5 = 2, (11 - 10) / 0.25 = 4, and one without a published deviation.
-    expected = [{"dataset": "one", "label": label, "value": 10.0} | sd
-                for label, sd in (("a", {"sd": 0.5}), ("b", {"sd": 0.25}), ("c", {}))]  # fmt: skip
+    # (11 - 10) / 0.5 = 2, (11 - 10) / 0.25 = 4, and two without a published deviation, which 5% decide on.
+    own = ("a", 10.0, 0.5), ("b", 10.0, 0.25), ("c", 10.0, None), ("d", 10.4, None)
+    expected = [{"dataset": "one", "label": label, "value": value, "sd": sd} for label, value, sd in own]
     spec = {"name": "t", "tolerance": tolerance.relative, "tolerance_sd": tolerance.sds}
     folder = build(
-        tmp_path / "r", [run("one", label, 11) for label in "abc"], report={"tables": [spec]}, expected={"t": expected}
+        tmp_path / "r", [run("one", label, 11) for label in "abcd"], report={"tables": [spec]}, expected={"t": expected}
     )
     table = table_of(folder)
     assert table.tolerance == tolerance
     assert table.tolerance.text == text
     assert [item.cell.place.label for item in table.outside] == outside
-    assert [cell.in_sds for cell in table.cells] == [2, 4, None]
+    assert [cell.in_sds for cell in table.cells] == [2, 4, None, None]

@@ -216,6 +216,7 @@ def test_difference_is_coloured_and_written(reported):
     assert '<span class="difference far">+31.2%</span>' in text
     assert '<span class="difference near">+0.5%</span>' in text
     assert '<span class="difference off">+6.7%</span>' in text
+    assert re.findall(r'<td class="best"[^>]*>([\d.]+)', text) == ["11.00", "5.00", "9.60", "5.00", "9.60"]
 
 
 def test_failures_are_listed_and_marked(tmp_path):
@@ -370,6 +371,11 @@ def test_a_table_of_a_page_is_escaped_and_marked():
     long = "w" * 31
     text = html(Grid(["x", long], [["a", long], ["b", long[1:]]], words=(0, 1)), "t")
     assert [line.count('class="text wide"') for line in text.splitlines() if long[1:] in line] == [0, 1, 0]
+
+
+def test_numbers_of_a_listing():
+    given = {None: "—", 1234: "1,234", 0.5: "0.500", 1.0: "1.00", 9.99: "9.99", 10.0: "10.0", 1234.56: "1,234.6"}
+    assert Listing("t", "", "", {}, ["n"] * 7, [list(given)], 0).grid.rows == [list(given.values())]
 
 
 def test_latex_sets_budgets_as_formulas():

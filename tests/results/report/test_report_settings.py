@@ -83,6 +83,11 @@ def test_setting_left_over_by_the_budgets_gets_rows_of_its_own(tmp_path):
     }
 
 
+def test_runs_with_the_budget_of_a_row_come_before_those_without_any(tmp_path):
+    rows = [run("one", "rbp", 20, budget=10), run("one", "rbp", 5), run("one", "cks", 7, budget=10)]
+    assert grid(table_of(build(tmp_path / "r", rows))) == {("B = 10", "one"): [20, 7]}
+
+
 def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
     rows = [run("one", "projectron", 8, setting={"eta": eta}, support_size=9) for eta in (0.1, 0.2)]
     rows += [
@@ -143,6 +148,17 @@ def test_published_numbers_of_settings(tmp_path):
         ("one, projectron++, eta=0.1", ["It projects otherwise."]),
         ("one, rbp, eta=0.3, B = p", []),
     ]
+
+
+def test_published_numbers_of_learners_that_never_ran(tmp_path):
+    """In a row without a budget they are shown if they are the same for each budget; in any setting, if without one."""
+    both = [{"label": "rbp", "value": 12.0}, {"label": "perceptron", "setting": "eta=0.1", "value": 13.0}]
+    expected = [own | {"dataset": "one", "budget_fraction": share} for own in both for share in (0.5, 1.0)]
+    rows = [row for row in swept_rows() if row["label"] == "projectron++"]
+    table = table_of(swept(tmp_path, {"columns": ["projectron++", "perceptron", "rbp"]}, expected, rows=rows))
+    published = {row.label: [c.published and c.published.value for c in row.cells] for row in table.blocks[0].rows}
+    numbers = {0.05: [None, None, 12], 0.1: [None, 13, 12], 0.3: [None, None, 12]}
+    assert published == {f"one, eta={eta:g}": found for eta, found in numbers.items()}
 
 
 def test_order_of_published_parameters_does_not_matter(tmp_path):

@@ -88,9 +88,11 @@ def test_gaps_are_to_the_largest_lower_bound_of_all_runs(written):
 
 def test_tiny_gaps_keep_their_digits(tmp_path):
     rows = [solved("one", "mpu", 1 + 1.25e-10, 1.0)]
-    folder = build(tmp_path / "r", rows, report={"tables": [{"name": "g", "quantity": "gap"}]})
+    report = {"tables": [{"name": "g", "quantity": "gap"}], "titles": {"mpu": "MPU"}}
+    folder = build(tmp_path / "r", rows, report=report)
     write_report(folder)
     assert table(folder, "g")["one", "mpu"]["gap"] == "1.25e-10"
+    assert "(lower bound: MPU; objective: MPU)" in (folder / "tables" / "g.md").read_text()
 
 
 def test_objectives_beside_published_ones(written):

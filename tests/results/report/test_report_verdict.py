@@ -138,15 +138,16 @@ def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
     assert block.rows == [["one", "10.00 (10.00, +0.0%)", "9.00"]]
 
 
-@pytest.mark.parametrize(("cells", "quantity", "best"), [
-    ({"a": 10, "b": 9, "c": 9.001}, "online_error", [False, True, True]),
-    ({"a": 10, "b": 10}, "online_error", [False, False]),
-    ({"a": 10, "b": 9}, "support_size", [False, False]),
+@pytest.mark.parametrize(("cells", "quantity", "best", "leaders"), [
+    ({"a": 10, "b": 9, "c": 9.001}, "online_error", [False, True, True], "Smallest online error: b; c."),
+    ({"a": 10, "b": 10}, "online_error", [False, False], ""),
+    ({"a": 10, "b": 9}, "support_size", [False, False], ""),
 ])  # fmt: skip
-def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best):
+def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best, leaders):
     rows = [run("one", label, n) for label, n in cells.items()]
     table = judged(tmp_path, rows, [], quantity=quantity)
     assert table.are_best(table.blocks[0].rows[0].cells) == best
+    assert table.leaders == leaders
 
 
 @pytest.mark.parametrize("task", learners.BASES)
