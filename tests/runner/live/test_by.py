@@ -15,8 +15,8 @@ from matplotlib.image import imread
 from budgetrun import Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
-from budgetrun.runner import interrupts
 from budgetrun.estimators.predict import predict_stream
+from budgetrun.runner import interrupts
 from budgetrun.runner.live import by, kept
 from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
