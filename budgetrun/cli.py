@@ -291,7 +291,8 @@ def predict(model: Path, stream: str, label: str | None, missing: str, output: P
     """Predict the classes or numbers of a stream with a saved model; - reads standard input.
 
     MODEL is what the method save of a classifier or regressor wrote, or a results folder of budgetrun run: then the
-    learner with the fewest mistakes, or the smallest root mean squared error, predicts.
+    learner with the fewest mistakes, or the smallest root mean squared error, predicts; after run --by, the model of
+    each row's key.
     """
     from budgetrun.estimators.predict import predict_stream
 
