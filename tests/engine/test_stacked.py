@@ -129,3 +129,13 @@ def test_balanced_weights_move_the_thresholds_alone(n_classes):
     counts = np.bincount(y) + 1
     moved = np.log(counts[1:] / counts[0])
     np.testing.assert_allclose(scores[0] - scores[1], np.broadcast_to(moved, scores[0].shape[-1:]) + 0 * scores[0])
+
+
+def test_columns_with_long_tails_are_better_given_as_logarithms():
+    Z = np.random.default_rng(0).normal(size=(700, 2))
+    y = np.where(Z[:, 0] * Z[:, 1] > 0, 1, -1)
+    groups = {name: group_of("binary", budget=40) for name in ("as they are", "logarithms")}
+    for name, X in zip(groups, (np.exp(2 * Z), 2 * Z), strict=True):
+        played(groups[name], X, y, 256)
+    mistakes = {name: group.members[0].count.mistakes for name, group in groups.items()}
+    assert mistakes["logarithms"] < 0.8 * mistakes["as they are"]
