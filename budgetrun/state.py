@@ -32,6 +32,8 @@ from budgetrun.kernels import Kernel
 # The packages and modules whose classes a file may name.
 _PACKAGES = {"engine", "learners", "kernels", "base.params", "base.errors", "estimators", "play", "data.scaling"}
 _PACKAGES |= {"fleet", "runner.live", "river"}
+# The states in the results folders of `budgetrun run`: of a stream, and of one with a model per key.
+STREAM_STATE, BY_STATE = "stream.state", "by.state"
 _FORMAT = "budgetrun state 1"
 # The first version whose files are read.
 _OLDEST = (0, 2)

@@ -19,7 +19,7 @@ from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column
 from budgetrun.estimators import BudgetClassifier, checked
-from budgetrun.state import load_state, using
+from budgetrun.state import BY_STATE, STREAM_STATE, load_state, using
 
 # Deviations by which means of many rows may differ.
 _APART = 3.0
@@ -53,7 +53,7 @@ def predict_stream(
     """
     path = Path(path)
     if path.is_dir():
-        path /= "by.state" if (path / "by.state").is_file() else "stream.state"
+        path /= BY_STATE if (path / BY_STATE).is_file() else STREAM_STATE
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
         # A stream that `budgetrun run` has played.
@@ -66,8 +66,7 @@ def predict_stream(
     with _using(path):
         # The classes; none for numbers.
         known = getattr(model, "classes_", np.empty(0)).tolist()
-        by = getattr(model, "by", None)
-        table = _opened(model, encoding, source, label, missing, None if known else [], by)
+        table = _opened(model, encoding, source, label, missing, None if known else [])
         far = _Far(getattr(model, "typical", None), table.features)
     names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
     n_rows = mistakes = unknown = 0
@@ -82,7 +81,7 @@ def predict_stream(
                 far.add(chunk.X)
                 # The columns have been compared by name already.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
-                given = (chunk.X, chunk.keys) if by else (chunk.X,)
+                given = (chunk.X, chunk.keys) if chunk.keys else (chunk.X,)
                 scores = model.decision_function(*given) if known else model.predict(*given)
                 predicted = np.asarray(_predicted(scores, model.classes_) if known else scores)
                 if predicted.shape != (chunk.X.shape[0],):
@@ -155,11 +154,11 @@ class _Far:
 
 
 def _opened(
-    model: Any, encoding: Any, source: str, label: str | None, missing: Any, classes: list[Any] | None, by: str | None
+    model: Any, encoding: Any, source: str, label: str | None, missing: Any, classes: list[Any] | None
 ) -> Table:
     """Open the stream with the features of the model; ``classes`` is empty for numbers."""
     if encoding is not None:
-        return open_table(source, label=label, missing=missing, encoding=encoding, key=by)
+        return open_table(source, label=label, missing=missing, encoding=encoding, key=getattr(model, "by", None))
     d, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
     columns = [
         Column(str(i) if names is None else str(names[i - 1]), i, "number", "", named=names is not None)

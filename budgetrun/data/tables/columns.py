@@ -197,9 +197,10 @@ def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str,
         return column, f"the label is {column}, by its name"
     texts = [] if numbers else [column for column in columns if column.kind in ("category", "boolean")]
     inner = [column.position - 1 for column in columns if column.kind != "index"] or [0]
-    measured = [at for at in sorted({inner[0], inner[-1]}) if columns[at].kind == "number"]
-    few = [at for at in sorted({inner[0], inner[-1]}) if _like_labels(columns[at], samples[at])]
-    likely = [columns[at] for at in (measured if numbers else few)]
+    ends = sorted({inner[0], inner[-1]})
+    measured = [columns[at] for at in ends if columns[at].kind == "number"]
+    few = [columns[at] for at in ends if _like_labels(columns[at], samples[at])]
+    likely = measured if numbers else few
     if len(texts) == 1 and (texts[0] in likely or len(likely) != 1):
         return texts[0], f"the label is {texts[0]}, the only one with text"
     if len(texts) != 1 and len(likely) == 1:
@@ -208,8 +209,9 @@ def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str,
     found = [column for _, column in sorted({column.position: column for column in [*texts, *likely]}.items())[:5]]
     told = f"it could be {' or '.join(map(str, found))}" if found else "no column looks like one"
     advice = " or ".join(map(_option, found))
-    if found and not numbers and inner[-1] in measured and inner[-1] not in few:
-        advice += f", or {_option(columns[inner[-1]])} --task regression"
+    last = columns[ends[-1]]
+    if found and not numbers and last in measured and last not in few:
+        advice += f", or {_option(last)} --task regression"
     known = listed([column.name for column in columns]) if columns[0].named else f"1 to {len(columns):,}"
     for_numbers = "" if numbers else "; for a number to be predicted also --task regression"
     advice = advice or f"--label and one of its columns, {known}{for_numbers}"

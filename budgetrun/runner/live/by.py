@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,15 @@ from budgetrun.results.store.write import move_aside
 from budgetrun.runner import interrupts
 from budgetrun.runner.live.kept import ByRow, next_save, scaler, typical_of
 from budgetrun.runner.live.request import FIRST, Request, choices, options_of
-from budgetrun.runner.live.run import OtherResults, asked_of, classes_of, stamp_of
+from budgetrun.runner.live.run import OtherResults, asked_of, classes_of, continued, stamp_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.state import load_state, save_state, using
+from budgetrun.state import BY_STATE, load_state, save_state, using
 
 # The largest budget of the model for all.
 _MOST = 1000
 # Rounds between two looks at most; points of the curves, keys that are drawn, and keys whose sizes are remembered.
 _STEP, _POINTS, _DRAWN, _REMEMBERED = 256, 60, 8, 10_000
-STATE = "by.state"
+STATE = BY_STATE
 BY_KEY, FOR_ALL = "a model per key", "one model for all"
 # What chooses among learners.
 _OF_LEARNERS = ("algorithms", "budgets", "select", "quick", "seeds", "metrics", "shuffle", "continues")
@@ -70,11 +70,12 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
         fleet(limit)
     except ValueError as error:
         raise InputError(f"--memory-for-all: {error}") from None
-    if request.force:
-        move_aside(request.results / f"{request.title}-by")
     asked, stamp = asked_of(request) | {"by": by, "memory": limit}, stamp_of(request)
-    folder, played = _continued(request, asked, stamp)
-    path = folder / STATE
+    request = replace(request, name=f"{request.title}-by", numbered=request.name is None)
+    if request.force:
+        move_aside(request.folder)
+    request, played = continued(request, STATE, lambda _, path: _before(path, asked, stamp))
+    folder, path = request.folder, request.folder / STATE
     with using(path) if played else nullcontext():
         encoding, skip = None, 0
         if played and request.from_pipe and not request.replay:
@@ -145,31 +146,14 @@ def _begin(request: Request, table: Table, first: Matrix, fleet: Callable[..., A
     return _Played(models, Gaussian(gamma=gamma), scaler(chosen.scale, first.shape[1]), first, said, by)
 
 
-def _continued(request: Request, asked: dict[str, Any], stamp: list[int]) -> tuple[Path, _Played | None]:
-    """Return the first folder that holds no other results, and what an earlier call has played there.
-
-    Unless the folder was named, NAME-by-2, NAME-by-3 and so on are next.
-    """
-    folder = request.results / f"{request.title}-by"
-    for k in count(2):
-        try:
-            with using(folder / STATE):
-                return folder, _before(folder, asked, stamp)
-        except OtherResults as error:
-            if request.name is not None:
-                raise
-            folder = request.results / f"{request.title}-by-{k}"
-            say(f"{error.folder}: {error.why}; the results go to {folder}")
-    raise AssertionError
-
-
-def _before(folder: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
+def _before(path: Path, asked: dict[str, Any], stamp: list[int]) -> _Played | None:
     """Return what an earlier call of the same command has played, at the border between two chunks."""
-    if not (folder / STATE).is_file():
+    folder = path.parent
+    if not path.is_file():
         if folder.exists() and any(folder.iterdir()):
             raise OtherResults(folder, "holds other results", "take another --name, or move them aside with --force")
         return None
-    played, meta = load_state(folder / STATE)
+    played, meta = load_state(path)
     if not isinstance(played, _Played) or meta["asked"] != asked:
         advice = "use the same ones, take another --name, or start again with --force"
         raise OtherResults(folder, "was started with different options", advice)
@@ -182,7 +166,7 @@ class _Played:
     """The models, and what they have done so far."""
 
     # Those of states that were saved without them.
-    encoding: dict[str, Any] | None = None
+    encoding: Any = None
     said: Sequence[str] = ()
     by: str = ""
 
@@ -303,7 +287,7 @@ class ByKey:
 
     def __init__(self, played: _Played) -> None:
         self.by, self._played, self._n_without = played.by, played, 0
-        self.classes_ = np.array((played.encoding or {})["classes"])
+        self.classes_ = np.array(played.encoding["classes"])
         self.typical = typical_of(played.scaler, played.fleet.dtype == "sparse")
 
     @property

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,11 +36,13 @@ from budgetrun.runner.live.request import FIRST, Request, choices, config_text, 
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.state import load_state, save_state, using
+from budgetrun.state import STREAM_STATE, load_state, save_state, using
 
 # Examples with their classes from 0, or with numbers.
 Chunk = tuple[Matrix, np.ndarray]
-STATE, CONFIG = "stream.state", "config.yaml"
+T = TypeVar("T")
+
+STATE, CONFIG = STREAM_STATE, "config.yaml"
 
 
 def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -> int:
@@ -61,7 +63,7 @@ def run(request: Request, report: Callable[[Path], Any] = lambda folder: None) -
         request = _of_model(request)
     if request.force:
         move_aside(request.folder)
-    request, before = _continued(request)
+    request, before = continued(request, STATE, _before)
     path = request.folder / STATE
     stamp = stamp_of(request)
     if before is not None and before.ended and before.stamp == stamp and not request.from_pipe:
@@ -139,16 +141,16 @@ def _of_model(request: Request) -> Request:
         return Request(**known | new)
 
 
-def _continued(request: Request) -> tuple[Request, Progressed | None]:
-    """Return a request with what `_before` returns for it, in the first folder that holds no other results.
+def continued(request: Request, state: str, before: Callable[[Request, Path], T]) -> tuple[Request, T]:
+    """Return a request and what ``before`` finds in its file ``state``, in the first folder without other results.
 
-    Unless the folder was named, NAME-2, NAME-3 and so on are next.
+    Unless the folder was named, NAME-2, NAME-3 and so on are next. ``before`` raises `OtherResults` for those.
     """
     for k in count(2):
-        path = request.folder / STATE
+        path = request.folder / state
         try:
             with using(path):
-                return request, _before(request, path)
+                return request, before(request, path)
         except OtherResults as error:
             if request.name is not None and not request.numbered:
                 raise
