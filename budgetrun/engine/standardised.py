@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,11 @@ from budgetrun.kernels.kinds import Matrix, enlarged, floats
 # The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
 DECIDED = 1024
+# A column has long tails if its standard deviation is above so many median absolute deviations; a normal one has 1.48.
+LONG = 2.5
+# Where quantiles are taken, and what they are of a standard normal distribution, the same on every machine.
+LEVELS = [(2 * k + 1) / 32 for k in range(16)]
+SCORES = np.array([round(NormalDist().inv_cdf(level), 6) for level in LEVELS])
 
 
 class Standardised:
@@ -75,10 +81,56 @@ class Standardised:
             raise FloatingPointError("the values are too large for their squares; scale the examples")
         self.n_rows += n if learn else 0
 
+    def long_tails(self, X: np.ndarray) -> bool:
+        """Return whether a column has long tails; X, shape (n, d), are the rows so far."""
+        spread = np.median(np.abs(X - np.median(X, axis=0)), axis=0)
+        return bool((self.squares > self.n_rows * (LONG * spread) ** 2)[spread > 0].any())
+
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         """Do what `Group.rearrange` says."""
         for name in ("stored", "mean", "squares", "one"):
             setattr(self, name, enlarged(getattr(self, name)[features], n_features))
+
+
+class NormalScores(Standardised):
+    """Inputs by rank: `Standardised` makes them of what the values would be in a normal distribution.
+
+    The quantiles of a column in the first rows, at levels of 1/32, 3/32, ..., 31/32, become those of a standard normal
+    distribution; equal ones become the mean of these. In between, the change is linear, and beyond, values are cut. So
+    a column whose values are nearly all equal is left out: it becomes 0.
+
+    Parameters:
+    first : ndarray, shape (n, n_features)
+        The first rows; they count among the rows so far.
+
+    Attributes:
+    knots, scores : ndarray, shape (16, n_features), float64
+        The quantiles of the columns, and what they become.
+
+    References: van der Waerden (1952), Indagationes Mathematicae 14, for normal scores.
+    """
+
+    def __init__(self, first: np.ndarray) -> None:
+        super().__init__(first.shape[1])
+        self.knots = np.quantile(first, LEVELS, axis=0)
+        equal = self.knots[:, None] == self.knots
+        self.scores = (equal * SCORES[:, None, None]).sum(axis=0) / equal.sum(axis=0)
+        self.scaled(first)
+
+    def scaled(self, X: Rows, learn: bool = True) -> Matrix:
+        given: Any = floats(X)
+        x = np.clip(given.toarray() if sp.issparse(given) else given, self.knots[0], self.knots[-1])
+        at = sum(x >= knot for knot in self.knots[1:-1]), np.arange(x.shape[1])
+        steps = np.diff(self.knots, axis=0)
+        slopes = np.divide(np.diff(self.scores, axis=0), steps, out=np.zeros(steps.shape), where=steps > 0)
+        Z = self.scores[at] + slopes[at] * (x - self.knots[at])
+        self.scale(Z, learn)
+        return Z
+
+    def rearrange(self, features: Sequence[int], n_features: int) -> None:
+        super().rearrange(features, n_features)
+        shape = len(LEVELS), n_features
+        self.knots, self.scores = (enlarged(one[:, features], *shape) for one in (self.knots, self.scores))
 
 
 def _scale(

@@ -39,7 +39,7 @@ class _Auto(Learner):
         B, the most support examples of one member (and of one class, if there are several) between rounds.
     memory : int, >= 1, or None
         In bytes. The budget is then the largest even number up to ``budget`` for which `bytes_in_use` is at most this,
-        or 2.
+        or 2; and members have twins only if that is at most this with twins, too.
 
     Attributes:
     parts : list of (rate, learner)
@@ -49,9 +49,11 @@ class _Auto(Learner):
     deviation of the rows before them and cut to [-10, 10], unless all are bits. The members have no kernel, or a
     Gaussian kernel exp(-c ||a - b||^2 / m) with c = 1/4, 1 and 4, and for classes with at most 24 features also 16,
     where m is the median of ||a - b||^2 over the rows before round 1, 4, 16, 64, 256 or 1024, whichever is the last;
-    there, all members begin again with these rows. The kernel of the run is not used. The members with kernels that
-    have helped least are dropped: after 2,048 rounds all but eight (of several classes six, of numbers three), after
-    8,192 all but six (four, two).
+    there, all members begin again with these rows. The kernel of the run is not used. If, from 256 rows on, the
+    deviation of a column of dense rows is above 2.5 times its median absolute deviation, each member gets a twin, with
+    inputs that are normal scores of ranks; after 2,048 rounds, the twins that have helped less in sum are dropped. The
+    members with kernels that have helped least are dropped as well: after 2,048 rounds all but eight (of several
+    classes six, of numbers three), after 8,192 all but six (four, two).
 
     The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
     AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
@@ -63,8 +65,8 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
-    revision = 3
-    continues = (2,)
+    revision = 4
+    continues = (2, 3)
     form: ClassVar[type[Hypothesis]] = Stacked
     family = "combined"
     margin = math.inf
@@ -81,7 +83,8 @@ class _Auto(Learner):
         return form(pool, self._step, *n_classes)
 
     def bytes_needed(self, size: int) -> float:
-        return self._n_classes * len(RATES) * 16.0 * size**2
+        # With twins.
+        return 2 * self._pairs(size)
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         # Members hold standardised inputs, and are most before the first ones are dropped; the rows until then.
@@ -89,14 +92,19 @@ class _Auto(Learner):
         members = [part.learner for part in self.members_with(size, n_features) if part.rate]
         kernel = Gaussian(gamma=1.0)
         own = (bytes_kept(*trial(one, kernel), one.budget, each, n_features) for one in members)
-        return self._n_classes * sum(own) + 8.0 * BEGINNINGS[-1] * n_features + self._splines(n_features)
+        members_kept = self._n_classes * sum(own) + self._splines(n_features)
+        return 2 * members_kept + 8.0 * BEGINNINGS[-1] * n_features
 
-    def bytes_in_use(self, budget: int, n_features: int) -> float:
-        """Return about how many bytes a model with this budget takes at most."""
+    def bytes_in_use(self, budget: int, n_features: int, twins: bool = False) -> float:
+        """Return about how many bytes a model with this budget takes at most, if members have twins or do not."""
         held = 4 * budget * self._n_classes
         # An example, its kernel values with a block of 256 rows and what is kept of it; the first rows.
-        rows = held * len(RATES) * (8 * n_features + 12 * 256 + 200) + 16 * BEGINNINGS[-1] * n_features
-        return self.bytes_needed(budget) + rows + self._splines(n_features)
+        rows = held * len(RATES) * (8 * n_features + 12 * 256 + 200)
+        of_members = self._pairs(budget) + rows + self._splines(n_features)
+        return (1 + twins) * of_members + 16 * BEGINNINGS[-1] * n_features
+
+    def _pairs(self, size: int) -> float:
+        return self._n_classes * len(RATES) * 16.0 * size**2
 
     def _splines(self, n_features: int) -> float:
         return self._n_classes * len(SPLINES) * 16.0 * len(KNOTS) * n_features
@@ -104,9 +112,16 @@ class _Auto(Learner):
     def members(self, n_features: int) -> list[Part]:
         """Return the members for examples with so many features."""
         budget = self.budget
-        while self.memory is not None and budget > 2 and self.bytes_in_use(budget, n_features) > self.memory:
+        while budget > 2 and not self._fits(budget, n_features):
             budget -= 2
         return self.members_with(budget, n_features)
+
+    def twins_fit(self, n_features: int) -> bool:
+        """Return whether there is memory for two of each member."""
+        return self._fits(self.budget, n_features, twins=True)
+
+    def _fits(self, budget: int, n_features: int, twins: bool = False) -> bool:
+        return self.memory is None or self.bytes_in_use(budget, n_features, twins) <= self.memory
 
     def members_with(self, budget: int, n_features: int) -> list[Part]:
         """Return the members with this budget for examples with so many features."""

@@ -1,11 +1,11 @@
-"""Measure the probabilities of `auto`, its errors with balanced classes, and ways to follow drift.
+"""Measure the probabilities of `auto`, its errors with balanced classes and long tails, and ways to follow drift.
 
-Writes results/auto/reliability.csv, balance.csv and drift.csv, and draws docs/auto_reliability.png. Every row is
-predicted before it is learned, on streams of race_auto.py. Two ways to follow drift are tried, and `auto` has neither:
-its sums of squared derivatives fade by a factor per round; or two stacks, one with fading sums, are weighted by their
-losses with a fixed share.
+Writes results/auto/reliability.csv, balance.csv, tails.csv and drift.csv, and draws docs/auto_reliability.png. Every
+row is predicted before it is learned, on streams of race_auto.py. Two ways to follow drift are tried, and `auto` has
+neither: its sums of squared derivatives fade by a factor per round; or two stacks, one with fading sums, are weighted
+by their losses with a fixed share.
 
-Usage: python scripts/measure/check_auto.py [reliability] [balance] [drift]
+Usage: python scripts/measure/check_auto.py [reliability] [balance] [tails] [drift]
 
 Needs river.
 """
@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from budgetrun.config import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.engine import Group
-from budgetrun.engine.hypotheses.stacked import Stacked, StackedClasses
+from budgetrun.engine.hypotheses import stacked
 from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Linear
 from budgetrun.kernels.kinds import floats
@@ -40,6 +41,13 @@ MOST, BINS = 10_000, 10
 OF_CLASSES = ("phishing", "a9a", "ijcnn1", "digits", "Agrawal, drift", "RandomRBFDrift")
 DRIFTING = ("SEA, drift", "Agrawal, drift", "Hyperplane", "RandomRBFDrift", "FriedmanDrift")
 STEADY = ("phishing", "ijcnn1", "digits", "Planes2D")
+# Labels of rows whose logarithms are given; and streams of others with long tails.
+MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "log-normal, product": lambda Z: Z[:, 0] * Z[:, 1] > 0,
+    "log-normal, sum": lambda Z: Z @ np.arange(1, 7) > 0,
+    "log-normal, ring": lambda Z: (Z[:, :3] ** 2).sum(axis=1) > 2.4,
+}
+TAILED = ("cod_rna", "susy_30000", "usps", "ImageSegments")
 FADE, SHARE = 0.999, 0.001
 
 
@@ -93,6 +101,28 @@ def balance(name: str) -> Iterator[dict[str, Any]]:
         yield row | {"error": 100 * wrong.mean(), "balanced_error": np.mean(each)}
 
 
+def tails(name: str, stream: Any) -> Iterator[dict[str, Any]]:
+    """Yield the errors of `auto` as it is and without twins, and on logarithms of rows that were made."""
+    X, y, n_classes = stream
+    sides = {"": (X, stacked.SEEN), "no twins": (X, sys.maxsize)}
+    if name in MADE:
+        sides["logarithms"] = (np.log(X), stacked.SEEN)
+    for way, (rows, seen) in sides.items():
+        with mock.patch.object(stacked, "SEEN", seen):
+            yield {
+                "stream": name,
+                "way": way,
+                "rows": len(y),
+                "error": error(scores("auto", (rows, y, n_classes)), stream),
+            }
+
+
+def log_normal(name: str, n: int = 8000) -> Any:
+    """Return rows of six columns whose logarithms are normal, and a label that depends on these."""
+    Z = np.random.default_rng(0).normal(size=(n, 6))
+    return np.exp(1.5 * Z), MADE[name](Z).astype(int), 2
+
+
 def fading(of: type[Any], fade: float) -> type[Any]:
     """Return a form whose sums of squared derivatives fade."""
 
@@ -118,15 +148,20 @@ def fading(of: type[Any], fade: float) -> type[Any]:
 def drift(name: str, stream: Any) -> Iterator[dict[str, Any]]:
     """Yield the errors of `auto` as it is, with fading sums, and with a fixed share."""
     _, y, n_classes = stream
-    of = StackedClasses if n_classes > 2 else Stacked
+    of = stacked.StackedClasses if n_classes > 2 else stacked.Stacked
     found = {"": scores("auto", stream), f"fading {FADE}": scores("auto", stream, fading(of, FADE))}
     if n_classes:
         logs = [log_shares(f, n_classes) for f in found.values()]
         found[f"fixed share {SHARE}"] = shared(np.stack(logs), y)
     for way, f in found.items():
-        guess = f.argmax(axis=1) if f.ndim > 1 else (f > 0).astype(int) if n_classes else f
-        error = 100 * np.mean(guess != y) if n_classes else np.sqrt(np.mean((guess - y) ** 2))
-        yield {"stream": name, "drifts": name in DRIFTING, "way": way, "rows": len(y), "error": error}
+        yield {"stream": name, "drifts": name in DRIFTING, "way": way, "rows": len(y), "error": error(f, stream)}
+
+
+def error(f: np.ndarray, stream: Any) -> float:
+    """Return the error of scores in percent, or of numbers the root of the mean squared one."""
+    _, y, n_classes = stream
+    guess = f.argmax(axis=1) if f.ndim > 1 else (f > 0).astype(int) if n_classes else f
+    return float(100 * np.mean(guess != y) if n_classes else np.sqrt(np.mean((guess - y) ** 2)))
 
 
 def log_shares(f: np.ndarray, n_classes: int) -> np.ndarray:
@@ -167,14 +202,20 @@ def draw() -> None:
 def main() -> None:
     os.environ["BUDGETRUN_COMPILED"] = "1"
     known = dict(race_auto.streams())
+    measures: dict[str, Any] = {
+        "reliability": (OF_CLASSES, reliability),
+        "tails": ((*MADE, *TAILED), tails),
+        "drift": ((*DRIFTING, *STEADY), drift),
+    }
     with threadpool_limits(1):
-        for what in sys.argv[1:] or ("reliability", "balance", "drift"):
+        for what in sys.argv[1:] or ("reliability", "balance", "tails", "drift"):
             rows: list[dict[str, Any]] = []
             if what == "balance":
                 rows = [row for name in ("census_income", "w8a", "ijcnn1") for row in balance(name)]
-            for name in {"reliability": OF_CLASSES, "drift": (*DRIFTING, *STEADY)}.get(what, ()):
-                stream = shortened(known[name](), MOST)
-                rows += reliability(name, stream) if what == "reliability" else drift(name, stream)
+            names, measure = measures.get(what, ((), None))
+            for name in names:
+                stream = log_normal(name) if name in MADE else shortened(known[name](), MOST)
+                rows += measure(name, stream)
                 print(rows[-1], file=sys.stderr, flush=True)
             pd.DataFrame(rows).round(6).to_csv(FOLDER / f"{what}.csv", index=False, lineterminator="\n")
             if what == "reliability":

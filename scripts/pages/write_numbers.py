@@ -372,6 +372,17 @@ def _balance() -> str:
     return markdown_table(["error / balanced error, %", "rows", "smaller class, %", *of.index], rows)
 
 
+def _tails() -> str:
+    found = pd.read_csv(RESULTS / "auto" / "tails.csv", keep_default_na=False)
+    errors, n_rows = found.pivot(index="stream", columns="way", values="error"), found.set_index("stream")["rows"]
+    ways = {"no twins": "auto without twins", "": "auto", "logarithms": "auto, given logarithms"}
+    rows = []
+    for stream in found["stream"].unique():
+        cells = ["-" if math.isnan(e) else f"{e:.2f}" for e in errors.loc[stream, [*ways]]]
+        rows.append([stream.replace("_", "-"), f"{n_rows[stream].iloc[0]:,}", *cells])
+    return markdown_table(["error, %, long tails", "rows", *ways.values()], rows)
+
+
 def _drift() -> str:
     found = pd.read_csv(RESULTS / "auto" / "drift.csv", keep_default_na=False)
     errors = found.pivot(index="stream", columns="way", values="error")
@@ -634,6 +645,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "auto_reliability": _reliability,
     "auto_balance": _balance,
     "auto_drift": _drift,
+    "auto_tails": _tails,
     "configs": _configs,
     "guide_budget": _guide_budget,
     "guide_declared": said,

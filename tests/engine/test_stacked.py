@@ -12,18 +12,20 @@ from reference import auto as reference
 from budgetrun import AutoClassifier, engine
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import stacked
-from budgetrun.engine.standardised import Standardised
+from budgetrun.engine.standardised import NormalScores, Standardised
 from budgetrun.kernels import Linear
 from budgetrun.learners import find
 
 N_CLASSES = 3
 BALANCED = {"class_weight": "balanced"}
-LEFT = {40: (8, 8, 8), 70: (2, 2, 2)}
+LEFT = {70: (8, 8, 8), 90: (2, 2, 2)}
 
 
-def stream(task):
+def stream(task, long_tails=False):
     X, y = random_stream()
     X = X[:100] * [30, 1] + [5, 0]
+    if long_tails:
+        X[:, 1] = np.exp(3 * X[:, 1])
     if task == "regression":
         return X, 100 + 7 * np.sin(X[:, 1]) + y[:100]
     return X, (np.arange(100) % 3 + (y[:100] > 0)) % N_CLASSES if task == "multiclass" else y[:100]
@@ -40,27 +42,36 @@ def played(group, X, y, block=33):
     ]
 
 
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_members_are_dropped_as_in_the_reference(monkeypatch, task):
+def is_seen_early(monkeypatch):
     for home in (stacked, reference):
         monkeypatch.setattr(home, "LEFT", LEFT)
-    X, y = stream(task)
+        monkeypatch.setattr(home, "SEEN", 16)
+
+
+@pytest.mark.parametrize("long_tails", [False, True])
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_members_are_dropped_as_in_the_reference(monkeypatch, task, long_tails):
+    is_seen_early(monkeypatch)
+    X, y = stream(task, long_tails)
     function = {"binary": reference.binary, "regression": reference.regression}.get(task)
     trace = function(X, y, None, 6) if function else reference.multiclass(X, y, None, N_CLASSES, 6)
     group = group_of(task)
     np.testing.assert_allclose(played(group, X, y).T, trace.scores, rtol=1e-8, atol=1e-9)
     members = group.members[0].hypothesis.members
     assert sum(m["live"] for m in members if m["rate"]) == 2
-    assert all(m["live"] for m in members if not m["rate"])
+    assert len({m["by_rank"] for m in members}) == 1 + long_tails
+    for inputs in (False, True):
+        assert len({m["live"] for m in members if not m["rate"] and m["by_rank"] is inputs}) <= 1
 
 
 @pytest.mark.parametrize(
     ("task", "given"),
     [("binary", {}), ("multiclass", {}), ("regression", {}), ("binary", BALANCED), ("multiclass", BALANCED)],
 )
-def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task, given):
-    monkeypatch.setattr(stacked, "LEFT", LEFT)
-    X, y = stream(task)
+@pytest.mark.parametrize("long_tails", [False, True])
+def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task, given, long_tails):
+    is_seen_early(monkeypatch)
+    X, y = stream(task, long_tails)
     whole, cut = group_of(task, **given), group_of(task, **given)
     scores, found = played(whole, X, y, 100), []
     for start in range(0, len(y), 7):
@@ -77,9 +88,11 @@ def test_cuts_pauses_and_sparse_rows_change_no_bit(monkeypatch, task, given):
         np.testing.assert_array_equal(dense, sparse)
 
 
+@pytest.mark.parametrize("long_tails", [False, True])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_columns_of_zeros_change_nothing(task):
-    X, y = stream(task)
+def test_columns_of_zeros_change_nothing(monkeypatch, task, long_tails):
+    is_seen_early(monkeypatch)
+    X, y = stream(task, long_tails)
     narrow, grown = group_of(task), group_of(task)
     played(grown, X[:30], y[:30])
     grown.rearrange([0, 1], 4)
@@ -112,6 +125,18 @@ def test_memory_lowers_the_budget():
         parts = [part.learner for part in learner.members(10) if part.rate]
         assert {part.budget for part in parts} == {budget}
         assert memory in (None, 1) or learner.bytes_in_use(budget, 10) <= memory
+        # There are twins only if they fit as well.
+        assert learner.twins_fit(10) == (memory is None or learner.bytes_in_use(300, 10, twins=True) <= memory)
+
+
+def test_twins_need_memory(monkeypatch):
+    is_seen_early(monkeypatch)
+    X, y = stream("binary", long_tails=True)
+    n_members = len(find("auto")().members(2))
+    for memory, twins in ((10**9, n_members), (10**5, 0)):
+        group = group_of("binary", memory=memory)
+        played(group, X, y)
+        assert sum(m["by_rank"] for m in group.members[0].hypothesis.members) == twins
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -131,11 +156,38 @@ def test_balanced_weights_move_the_thresholds_alone(n_classes):
     np.testing.assert_allclose(scores[0] - scores[1], np.broadcast_to(moved, scores[0].shape[-1:]) + 0 * scores[0])
 
 
-def test_columns_with_long_tails_are_better_given_as_logarithms():
-    Z = np.random.default_rng(0).normal(size=(700, 2))
+@pytest.mark.parametrize("logarithm", [False, True])
+def test_the_inputs_that_help_more_stay(monkeypatch, logarithm):
+    is_seen_early(monkeypatch)
+    X = np.random.default_rng(0).normal(size=(100, 2)) ** [1, 9]
+    y = np.where(np.abs(X[:, 1]) > 0.1 if logarithm else X[:, 0] > 0, 1, -1)
+    group = group_of("binary")
+    played(group, X, y)
+    assert {m["by_rank"] for m in group.members[0].hypothesis.members if m["live"]} == {logarithm}
+
+
+def test_columns_with_long_tails_need_no_logarithms():
+    Z = np.random.default_rng(0).normal(size=(2000, 2))
     y = np.where(Z[:, 0] * Z[:, 1] > 0, 1, -1)
     groups = {name: group_of("binary", budget=40) for name in ("as they are", "logarithms")}
+    wrong = {}
     for name, X in zip(groups, (np.exp(2 * Z), 2 * Z), strict=True):
-        played(groups[name], X, y, 256)
-    mistakes = {name: group.members[0].count.mistakes for name, group in groups.items()}
-    assert mistakes["logarithms"] < 0.8 * mistakes["as they are"]
+        wrong[name] = np.sum((y * played(groups[name], X, y, 256))[1024:] <= 0)
+    assert wrong["as they are"] < 1.5 * wrong["logarithms"]
+
+
+def test_inputs_by_rank_are_normal_scores():
+    # The values of the third column are nearly all equal: it is left out.
+    Z = np.random.default_rng(0).normal(size=(1000, 3))
+    X = np.stack([np.exp(Z[:, 0]), np.floor(3 * Z[:, 1]), np.where(Z[:, 2] > 2, Z[:, 2], -5.0)], axis=1)
+    one = NormalScores(X[:800])
+    found = one.scaled(X[800:], False)
+    assert not found[:, 2].any()
+    usual = np.abs(Z[800:, 0]) < 1.8
+    assert np.abs(found[usual, 0] - Z[800:, 0][usual]).max() < 0.3
+    assert len(np.unique(found[:, 1])) <= len(np.unique(X[800:, 1]))
+    np.testing.assert_array_equal(one.scaled(sp.csr_array(X), False), one.scaled(X, False))
+    # The function increases, and is constant beyond the first and the last quantile.
+    ends = one.scaled(np.linspace(-1e9, 1e9, 9)[:, None] * np.ones(3), False)[:, :2]
+    assert np.all(np.diff(ends, axis=0) >= 0)
+    assert len(np.unique(ends[:, 0])) == 2

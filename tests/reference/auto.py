@@ -14,10 +14,11 @@ from reference.least_squares import least_squares
 from reference.logistic import logistic, slope
 from reference.multiclass import best_rival
 from reference.norma import of_numbers
-from reference.standardised import bits, scaled
+from reference.standardised import bits, by_rank, has_long_tails, scaled
 
 BEGINNINGS = [1, 4, 16, 64, 256, 1024]
 LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
+SEEN = 256
 STEP, STEP_NUMBERS = 0.2, 0.1
 SHARE = 0.2
 
@@ -45,16 +46,27 @@ def of_numbers_(budget, d):
     return found + [(rate, partial(krls, budget=few, nu=0.01)) for rate in rates]
 
 
+class Inputs:
+    """What a change makes of rows, each then standardised by those before it."""
+
+    def __init__(self, X, change=list):
+        self.change, self.X = change, np.array([change(x) for x in X])
+        self.units = [bits(self.X[: min(t + 1, 1024)]) for t in range(len(X))]
+        self.Z = [scaled(x, self.X[:t], self.units[t]) for t, x in enumerate(self.X)]
+
+    def after(self, t, x):
+        return scaled(self.change(x), self.X[:t], self.units[t - 1])
+
+
 class Stack:
     """The rounds of one stream; ``targets`` are the labels for each copy of a member, shape (copies, T)."""
 
     def __init__(self, X, targets, members, most, numbers=False):
         self.X, self.most, self.numbers, self.targets = np.asarray(X, dtype=float), most, numbers, targets
-        self.members = members
+        # each member with the place of its inputs: 1 for those of a twin
+        self.members, self.inputs = [(0, *member) for member in members], [Inputs(self.X)]
         self.step, self.left = STEP_NUMBERS if numbers else STEP, 2 if numbers else min(len(targets) - 1, 1)
         T, d = self.X.shape
-        self.units = [bits(self.X[: min(t + 1, 1024)]) for t in range(T)]
-        self.Z = [scaled(self.X[t], self.X[:t], self.units[t]) for t in range(T)]
         self.centre, self.unit = 0.0, 1.0
         K, C = len(members), len(targets)
         self.live, self.used = [True] * K, [0.0] * K
@@ -75,27 +87,37 @@ class Stack:
         if self.numbers:
             y = self.targets[0][:t]
             self.centre, self.unit = float(np.mean(y)), (float(np.std(y)) or 1.0)
-        self.first = [scaled(x, self.X[:t], self.units[t - 1]) for x in self.X[:t]]
-        for i, c, scores in self.scores(self.Z[t:T]):
+        if t >= SEEN and len(self.inputs) == 1 and has_long_tails(self.X[:t]):
+            self.twins()
+        self.inputs[1:] = [Inputs(self.X, by_rank(self.X[:t])) for _ in self.inputs[1:]]
+        self.first = [[inputs.after(t, x) for x in self.X[:t]] for inputs in self.inputs]
+        for i, c, scores in self.scores([inputs.Z[t:T] for inputs in self.inputs]):
             self.played[i, c, t : len(scores)] = scores[t:]
+
+    def twins(self):
+        self.inputs *= 2
+        self.members += [(1, factor, member) for _, factor, member in self.members]
+        self.live, self.used = self.live * 2, [0.0] * len(self.members)
+        self.w, self.w_squared = np.tile(self.w / 2, 2), np.tile(self.w_squared, 2)
+        self.u, self.u_squared = np.tile(self.u / 2, 2), np.tile(self.u_squared, 2)
+        self.played = np.tile(self.played, (2, 1, 1))
 
     def scores(self, Z):
         """Each member's place, class, and scores on the rows with which they began, then on others."""
-        Z, rate = np.array(self.first + Z), median_rate(self.first)
-        kernels = {factor: gaussian(factor * rate) if factor else linear() for factor, _ in self.members}
-        for i, (factor, member) in enumerate(self.members):
-            k = kernels[factor]
+        rates = [median_rate(first) for first in self.first]
+        for i, (inputs, factor, member) in enumerate(self.members):
+            k, rows = gaussian(factor * rates[inputs]) if factor else linear(), np.array(self.first[inputs] + Z[inputs])
             for c, y in enumerate(self.targets):
-                y = np.append(y, 1)[: len(Z)]
-                yield i, c, member(Z, (y - self.centre) / self.unit if self.numbers else y, k).scores
+                y = np.append(y, 1)[: len(rows)]
+                yield i, c, member(rows, (y - self.centre) / self.unit if self.numbers else y, k).scores
 
     def final(self, x):
         """f(x) for each class after the last round."""
         T = len(self.X)
         self.begin(T)
-        z = scaled(x, self.X, self.units[-1])
+        z = self.inputs[0].after(T, x)
         m = np.zeros((len(self.members), len(self.targets)))
-        for i, c, scores in self.scores([*self.Z[len(self.first) :], z]):
+        for i, c, scores in self.scores([[*one.Z[len(self.first[0]) :], one.after(T, x)] for one in self.inputs]):
             m[i, c] = scores[-1]
         m = np.clip(m, -self.most, self.most) * np.array(self.live)[:, None]
         found = self.combined(m, [1.0, *(SHARE * np.array(z))])
@@ -104,7 +126,7 @@ class Stack:
     def predict(self, t):
         self.begin(t)
         self.m = np.clip(self.played[:, :, t], -self.most, self.most) * np.array(self.live)[:, None]
-        self.z = [1.0, *(SHARE * np.array(self.Z[t]))]
+        self.z = [1.0, *(SHARE * np.array(self.inputs[0].Z[t]))]
         return self.combined(self.m, self.z)
 
     def combined(self, m, z):
@@ -130,10 +152,23 @@ class Stack:
                 self.u[c] += self.step * g / np.sqrt(self.u_squared[c])
         self.used = [u + float(np.abs(m).sum()) for u, m in zip(self.used, self.m, strict=True)]
         if t + 1 in LEFT:
-            raced = [i for i, (rate, _) in enumerate(self.members) if rate and self.live[i]]
+            self.choose_inputs()
+            raced = [i for i, (_, rate, _) in enumerate(self.members) if rate and self.live[i]]
             raced.sort(key=lambda i: -self.w[i] * self.used[i])
             for i in raced[LEFT[t + 1][self.left] :]:
                 self.live[i] = False
+
+    def choose_inputs(self):
+        K = len(self.members) // 2
+        if len(self.inputs) == 1 or not (self.live[0] and self.live[K]):
+            return
+        helped = self.w * self.used
+        out = 0 if helped[:K].sum() < helped[K:].sum() else K
+        for i in range(out, out + K):
+            twin = (i + K) % (2 * K)
+            self.live[i] = False
+            self.w[twin] += self.w[i]
+            self.u[:, twin] += self.u[:, i]
 
 
 def settled(score, step=STEP):

@@ -15,7 +15,7 @@ from budgetrun.engine.hypotheses.linear import Linear, with_ones
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
-from budgetrun.engine.standardised import Standardised
+from budgetrun.engine.standardised import NormalScores, Standardised
 from budgetrun.kernels import Gaussian, Kernel, Rows
 from budgetrun.kernels import Linear as LinearKernel
 from budgetrun.kernels.kinds import Matrix, as_held
@@ -26,6 +26,8 @@ from budgetrun.kernels.width import median_gamma
 BEGINNINGS = (1, 4, 16, 64, 256, 1024)
 # After so many rounds, so many members with kernels are left: of two classes, of several, and of numbers.
 LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
+# From so many first rows on, it is seen whether a column has long tails.
+SEEN = 256
 # What inputs, and scores that have a weight for each class, are multiplied with: the members' weights learn first.
 SHARE = 0.2
 # The scores of members are cut to [-LARGEST, LARGEST], those of regression, in standard units, to ten.
@@ -61,12 +63,17 @@ class Stacked(Linear):
         The members, dropped ones included.
 
     Notes: After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the
-    median of ||a - b||^2 over the rows so far, and play these rows first. After the rounds of `LEFT`, the members with
-    kernels that have helped least are dropped: those whose w_k times the sum of |m_k| is smallest.
+    median of ||a - b||^2 over the rows so far, and play these rows first. If then, from 256 rounds on, a column of
+    dense rows has long tails, each member gets a twin, which has inputs by rank (`NormalScores`) and half of its
+    weight. After the rounds of `LEFT`, the members with kernels that have helped least are dropped: those whose w_k
+    times the sum of |m_k| is smallest. Before that, of all twins those of the inputs that have helped less in sum are
+    dropped, and leave their weights to the others.
     """
 
     form: ClassVar[str] = "stacked"
     in_pool = False
+    # The weights of members, and the sums of their squared derivatives.
+    _weights: ClassVar[dict[str, str]] = {"w": "_squared"}
 
     def __init__(self, pool: Pool, unit: float, *shape: int) -> None:
         super().__init__(pool, unit, 1.0, *shape)
@@ -75,10 +82,12 @@ class Stacked(Linear):
         # One more than the labels of each class that `balance` has counted.
         self._counts = np.ones(max([2, *shape]))
         self.parts: list[Part] = []
-        self._live = np.zeros(0, dtype=bool)
-        # By weight: the sum of the absolute values that it was multiplied with.
+        # By member: whether it plays on, and the place of its inputs: 1 if they are by rank.
+        self._live, self._by_rank = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.intp)
+        # By weight: the sum of the absolute values that it was multiplied with, since twins came.
         self._used = np.zeros(0)
-        self._inputs = Standardised(0)
+        # What standardises inputs; and what does so by rank, if there are such members.
+        self._inputs: list[Standardised] = []
         # The places of members among `parts`, and the group that plays them.
         self._groups: list[tuple[list[int], group.Group]] = []
         # The rows so far, and their labels, until the members begin for the last time.
@@ -95,14 +104,16 @@ class Stacked(Linear):
 
     @property
     def members(self) -> list[dict[str, Any]]:
-        """The members: learner, rate of its kernel (0: none), weight, whether it is live, its seconds per round."""
+        """The members: learner, rate of its kernel (0: none), inputs, weight, whether it is live, seconds per round."""
         seconds = [0.0] * len(self.parts)
         for places, one in self._groups:
             for member, (k, _) in zip(one.members, self._of(places), strict=True):
                 seconds[k] += member.seconds / one.rounds
         return [
-            {"learner": part.learner, "rate": part.rate, "weight": float(w), "live": bool(live), "seconds": seconds[k]}
-            for k, (part, w, live) in enumerate(zip(self.parts, self.w[1:], self._live, strict=False))
+            part._asdict() | {"by_rank": bool(ranked), "weight": float(w), "live": bool(live), "seconds": seconds[k]}
+            for k, (part, ranked, w, live) in enumerate(
+                zip(self.parts, self._by_rank, self.w[1:], self._live, strict=False)
+            )
         ]
 
     def begin_block(self) -> None:
@@ -134,19 +145,20 @@ class Stacked(Linear):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not self.parts:
             return np.zeros((*self.scores.shape[:-1], X.shape[0]))
-        Z = self._inputs.scaled(as_held(X), learn=False)
+        Z = self._scaled(as_held(X), learn=False)
         played = np.zeros((len(self.parts), self._copies, X.shape[0]))
         for places, one in self._groups:
             for member, at in zip(one.members, self._of(places), strict=True):
                 if self._live[at[0]]:
-                    played[at] = group.score(member, Z)
-        return self._combined(self._cut(played), Z)
+                    played[at] = group.score(member, Z[self._by_rank[at[0]]])
+        return self._combined(self._cut(played), Z[0])
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         if not self.parts:
             return
         self._widen(1 + len(self.parts) + n_features)
-        self._inputs.rearrange(features, n_features)
+        for inputs in self._inputs:
+            inputs.rearrange(features, n_features)
         for _, one in self._groups:
             one.rearrange(features, n_features)
         self._first = self._first and [(_widened(rows[:, list(features)], n_features), y) for rows, y in self._first]
@@ -165,9 +177,11 @@ class Stacked(Linear):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Set the state; what models of earlier versions lack makes them predict as before."""
         self.__dict__.update(self._lacked(state) | state)
+        if not isinstance(self._inputs, list):
+            self._inputs = [self._inputs]
 
     def _lacked(self, state: dict[str, Any]) -> dict[str, Any]:
-        return {"share": 1.0, "threshold": 0.0, "_counts": np.ones(2)}
+        return {"share": 1.0, "threshold": 0.0, "_counts": np.ones(2), "_by_rank": 0 * state["_live"].astype(int)}
 
     def _begin_piece(self, learner: Any, y: np.ndarray) -> None:
         """Let the members play the next rounds of the block, whose labels are ``y``."""
@@ -177,20 +191,21 @@ class Stacked(Linear):
         X, labels = self._rows[t : self.tile_end], y[t : self.tile_end]
         if not self.parts:
             self.parts = learner.members(X.shape[1])
-            self._live = np.ones(len(self.parts), dtype=bool)
-            self._inputs = Standardised(X.shape[1])
+            self._live, self._by_rank = np.ones(len(self.parts), dtype=bool), np.zeros(len(self.parts), dtype=np.intp)
+            self._inputs = [Standardised(X.shape[1])]
             self._widen(1 + len(self.parts) + X.shape[1])
             self.w[1 : 1 + len(self.parts)] = 1 / len(self.parts)
         if self._first is not None:
             self._first.append((X, labels))
-        Z = self._inputs.scaled(X)
-        self._take(self._members_play(Z, self._targets(learner, labels)), Z)
+        Z = self._scaled(X)
+        self._take(self._members_play(Z, self._targets(learner, labels)), Z[0])
 
     def _end_piece(self, learner: Any) -> None:
         rounds = self._before + self.tile_end
         if rounds in BEGINNINGS:
             self._begin_again(learner)
         if rounds in LEFT:
+            self._choose_inputs()
             of_classes = problem_of(learner.task).of_classes
             self._drop(LEFT[rounds][(self._copies > 1) if of_classes else 2])
 
@@ -230,11 +245,16 @@ class Stacked(Linear):
             return np.where(y == np.arange(self._copies)[:, None], 1, -1)
         return y[None] if problem_of(learner.task).of_classes else ((y - self.centre) / self.unit)[None]
 
-    def _members_play(self, Z: Matrix, Y: np.ndarray) -> np.ndarray:
+    def _scaled(self, X: Rows, learn: bool = True) -> list[Matrix]:
+        """Return the inputs of the members: standardised, and by rank if there are such members."""
+        return [inputs.scaled(X, learn) for inputs in self._inputs]
+
+    def _members_play(self, Z: list[Matrix], Y: np.ndarray) -> np.ndarray:
         """Let the members play rounds; return the scores of the live ones, shape (n_live, copies, rounds)."""
-        played = np.zeros((len(self.parts), self._copies, Z.shape[0]))
+        played = np.zeros((len(self.parts), self._copies, Y.shape[1]))
         for places, one in self._groups:
-            played[places] = one.feed(Z, Y).reshape(len(places), self._copies, -1)
+            rows = Z[self._by_rank[places[0]]]
+            played[places] = one.feed(rows, Y).reshape(len(places), self._copies, -1)
         return self._cut(played)
 
     def _cut(self, played: np.ndarray) -> np.ndarray:
@@ -247,30 +267,65 @@ class Stacked(Linear):
         X, y = (_joined(pieces) for pieces in zip(*self._first, strict=True))
         if not problem_of(learner.task).of_classes:
             self.centre, self.unit = float(y.mean()), float(y.std()) or 1.0
-        Z = self._inputs.scaled(X, learn=False)
-        try:
-            gamma = median_gamma(Z)
-        except ValueError:
-            # All rows so far are equal.
-            gamma = 1 / max(1, Z.shape[1])
+        if len(y) >= SEEN and isinstance(X, np.ndarray):
+            if len(self._inputs) == 1 and self._inputs[0].long_tails(X) and learner.twins_fit(X.shape[1]):
+                self._double(X)
+            elif len(self._inputs) == 2:
+                self._inputs[1] = NormalScores(X)
+        Z = self._scaled(X, learn=False)
+        gammas = [_gamma(rows) for rows in Z]
         self._groups = []
-        for rate in dict.fromkeys(part.rate for part in self.parts):
-            places = [k for k, part in enumerate(self.parts) if part.rate == rate]
-            kernel: Kernel = Gaussian(gamma=rate * gamma) if rate else LinearKernel()
+        kinds = [(part.rate, by_rank) for part, by_rank in zip(self.parts, self._by_rank, strict=True)]
+        for rate, by_rank in dict.fromkeys(kinds):
+            places = [k for k, kind in enumerate(kinds) if kind == (rate, by_rank)]
+            kernel: Kernel = Gaussian(gamma=rate * gammas[by_rank]) if rate else LinearKernel()
             learners = [copy.deepcopy(self.parts[k].learner) for k, _ in self._of(places)]
             classes = [c for _, c in self._of(places)]
             self._groups.append((places, group.Group(kernel, learners, classes)))
         self._members_play(Z, self._targets(learner, y))
         self._first = None if len(y) == BEGINNINGS[-1] else [(X, y)]
 
+    def _double(self, X: np.ndarray) -> None:
+        """Give each member a twin, with inputs by rank."""
+        n = 1 + len(self.parts)
+        self._inputs.append(NormalScores(X))
+        self.parts *= 2
+        self._live, self._by_rank = np.tile(self._live, 2), np.repeat([0, 1], n - 1)
+        self._used[:] = 0.0
+        for weights in self._weights:
+            getattr(self, weights)[..., 1:n] /= 2
+        for name in (*self._weights, *self._weights.values(), "_used"):
+            each = getattr(self, name)
+            setattr(self, name, np.concatenate((each[..., :n], each[..., 1:]), axis=-1))
+
+    def _choose_inputs(self) -> None:
+        """If members have twins, drop those on the inputs that have helped less."""
+        n = len(self.parts) // 2
+        if not (len(self._inputs) == 2 and self._live[[0, n]].all()):
+            return
+        plain, by_rank = ([*range(first, first + n)] for first in (0, n))
+        helped = self._helped
+        out, left = (plain, by_rank) if sum(helped[plain]) < sum(helped[by_rank]) else (by_rank, plain)
+        for name in self._weights:
+            weights = getattr(self, name)[..., 1:]
+            weights[..., left] += weights[..., out]
+            weights[..., out] = 0.0
+        self._remove(out)
+        self._inputs = self._inputs[: 1 + (left is by_rank)]
+
     def _drop(self, n: int) -> None:
         """Drop all members with kernels but the n that have helped most."""
-        n_parts = len(self.parts)
-        helped = self.w[1 : 1 + n_parts] * self._used[1 : 1 + n_parts]
-        raced = [k for k in np.argsort(-helped, kind="stable") if self._live[k] and self.parts[k].rate]
-        self._live[raced[n:]] = False
+        raced = [k for k in np.argsort(-self._helped, kind="stable") if self._live[k] and self.parts[k].rate]
+        self._remove(raced[n:])
+
+    @property
+    def _helped(self) -> np.ndarray:
+        return (self.w * self._used)[1 : 1 + len(self.parts)]
+
+    def _remove(self, out: list[int]) -> None:
+        self._live[out] = False
         for places, one in self._groups:
-            one.drop({i for i, (k, _) in enumerate(self._of(places)) if k in raced[n:]})
+            one.drop({i for i, (k, _) in enumerate(self._of(places)) if k in out})
         self._groups = [(places, one) for places, one in self._groups if self._live[places].any()]
 
     def _widen(self, n: int) -> None:
@@ -294,6 +349,7 @@ class StackedClasses(Stacked):
     """
 
     form: ClassVar[str] = "stacked_classes"
+    _weights: ClassVar[dict[str, str]] = Stacked._weights | {"u": "_u_squared"}
 
     def __init__(self, pool: Pool, unit: float, n_classes: int) -> None:
         super().__init__(pool, unit, n_classes)
@@ -371,6 +427,14 @@ class StackedClasses(Stacked):
         own = {"u": u, "_u_squared": u + state["_least_squared"], "threshold": np.zeros(n), "_counts": np.ones(n)}
         own["predicted"] = np.zeros(n)
         return super()._lacked(state) | own
+
+
+def _gamma(Z: Matrix) -> float:
+    """Return 1 / the median of ||a - b||^2; if all rows are equal, 1 / their number of features."""
+    try:
+        return median_gamma(Z)
+    except ValueError:
+        return 1 / max(1, Z.shape[1])
 
 
 def _joined(pieces: Sequence[Any]) -> Any:
