@@ -37,7 +37,8 @@ from budgetrun.results import plotting
 
 FOLDER = race_auto.TABLE.parent
 TOP = FOLDER.parents[1]
-MOST, BINS = 10_000, 10
+# The rows of a stream at most, for balanced classes and otherwise; and the bins of probabilities.
+BALANCE, MOST, BINS = 20_000, 10_000, 10
 OF_CLASSES = ("phishing", "a9a", "ijcnn1", "digits", "Agrawal, drift", "RandomRBFDrift")
 DRIFTING = ("SEA, drift", "Agrawal, drift", "Hyperplane", "RandomRBFDrift", "FriedmanDrift")
 STEADY = ("phishing", "ijcnn1", "digits", "Planes2D")
@@ -92,7 +93,7 @@ def balance(name: str) -> Iterator[dict[str, Any]]:
     """Yield errors and balanced errors on the rows in random order."""
     stream = open_stream(DatasetSpec(name=name, order="permuted"), 0, 0)
     (y,) = stream.tasks.values()
-    X, codes = floats(stream.X)[:MOST], (y[:MOST] > 0).astype(int)
+    X, codes = floats(stream.X)[:BALANCE], (y[:BALANCE] > 0).astype(int)
     for side, given in (("auto", {}), ("auto", {"class_weight": "balanced"}), ("logistic", {})):
         wrong = (scores(side, (X, codes, 2), **given) > 0) != codes
         each = [100 * wrong[codes == c].mean() for c in (0, 1)]
@@ -191,7 +192,8 @@ def draw() -> None:
         for side, look in plotting.hand_out(["auto", "logistic"]).items():
             # Of few probabilities, the share says little.
             own = found[(found["stream"] == name) & (found["side"] == side) & (found["probabilities"] >= 50)]
-            axes.plot(own["mean"], own["share"], label=side, markersize=4, **look.line)
+            style: Any = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markersize": 4}
+            axes.plot(own["mean"], own["share"], label=side, **style)
         axes.set_title(name.replace("_", "-"), fontsize=10)
     axes.legend()
     figure.supxlabel("Mean predicted probability of a class")

@@ -68,6 +68,7 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
     for name in CARDS:
         yield name, lambda name=name: of_card(name)
     yield "digits", lambda: (*made.load_digits(return_X_y=True), 10)
+    yield "ImageSegments", lambda: table(datasets.ImageSegments(), 7)
     drifting: dict[str, Any] = {
         "SEA, drift": lambda: synth.ConceptDriftStream(
             synth.SEA(0, seed=1), synth.SEA(3, seed=1), seed=1, position=5000
@@ -107,7 +108,6 @@ def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, i
         X, y = made.make_hastie_10_2(10_000, random_state=7)
         return X, (y > 0).astype(int), 2
 
-    yield "ImageSegments", lambda: table(datasets.ImageSegments(), 7)
     yield "Bananas", lambda: table(datasets.Bananas(), 2)
     yield "Phishing of river", lambda: table(datasets.Phishing(), 2)
     yield "Hastie 10.2", hastie
@@ -122,7 +122,7 @@ def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, i
 
 
 def later() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
-    """Yield the unseen streams that were played last; nothing was chosen since."""
+    """Yield the unseen streams that were played later; between those and these, nothing was chosen."""
     seed = 11
 
     def swap(first: Any, second: Any) -> Any:
@@ -146,6 +146,28 @@ def later() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, in
     turning: dict[str, Any] = {"n_features": 20, "n_drift_features": 10, "mag_change": 0.01, "noise_percentage": 0.1}
     yield "Hyperplane, noisy", lambda: table(synth.Hyperplane(seed=seed, **turning).take(10_000), 2)
     yield "Agrawal 7", lambda: table(synth.Agrawal(7, seed=seed, perturbation=0.1).take(10_000), 2)
+    yield from latest()
+
+
+def latest() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield the unseen streams that were played last, after members on inputs by rank were added."""
+    seed = 13
+
+    def tailed() -> tuple[np.ndarray, np.ndarray, int]:
+        X, y = made.make_classification(10_000, n_features=12, n_informative=6, random_state=seed)
+        return np.sinh(2 * X), y, 2
+
+    def blobs() -> tuple[np.ndarray, np.ndarray, int]:
+        X, centres = made.make_blobs(10_000, n_features=5, centers=12, cluster_std=3, random_state=seed)
+        return X, centres % 3, 3
+
+    for function in (2, 5):
+        agrawal = synth.Agrawal(function, seed=seed, perturbation=0.05)
+        yield f"Agrawal {function}", lambda agrawal=agrawal: table(agrawal.take(10_000), 2)
+    options: dict[str, Any] = {"n_features": 16, "n_informative": 8, "n_classes": 8, "random_state": seed}
+    yield "eight classes", lambda: (*made.make_classification(10_000, **options), 8)
+    yield "blobs in thirds", blobs
+    yield "long tails", tailed
 
 
 def of_card(name: str) -> tuple[np.ndarray, np.ndarray, int]:

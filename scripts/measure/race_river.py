@@ -89,12 +89,10 @@ def sides(labels: list[Any]) -> Iterator[tuple[str, str, Callable[..., Any], boo
     def wrapped(model: Any) -> Any:
         return multiclass.OneVsRestClassifier(model) if several else model
 
+    classes = {"classes": labels} if several else {}
     for name in OURS:
         made = budgetrun_river.CLASSIFIERS[name]
-        if several and made._several():
-            yield "budgetrun", name, lambda made=made, **given: made(**{"classes": labels} | given), True
-        else:
-            yield "budgetrun", name, lambda made=made, **given: wrapped(made(**given)), True
+        yield "budgetrun", name, lambda made=made, **given: made(**classes, **given), True
     yield (
         "river",
         "RBFSampler + LogisticRegression",
