@@ -48,6 +48,8 @@ class Standardised:
     """
 
     _most = MOST
+    # In deviations: after the first `DECIDED` rows, values farther from the mean count for later rows as these do.
+    _farthest = math.inf
 
     def __init__(self, n_features: int, bits: bool = True) -> None:
         self.n_rows, self.bits = 0, np.array([bits])
@@ -75,7 +77,7 @@ class Standardised:
         rows = (X.reshape(-1), none, d * np.arange(n + 1)) if dense else (X.data, X.indices, X.indptr)
         columns = self.stored, self.mean, self.squares, self.one, self.bits
         with np.errstate(over="ignore", invalid="ignore"):
-            given = *rows, self.n_rows, *columns, self._most, dense, learn
+            given = *rows, self.n_rows, *columns, self._most, self._farthest, dense, learn
             compiling.call(_scale, *given, interpreted=_scale_by_row)
         if not (np.isfinite(rows[0]).all() and np.isfinite(self.squares).all()):
             raise FloatingPointError("the values are too large for their squares; scale the examples")
@@ -92,6 +94,12 @@ class Standardised:
             setattr(self, name, enlarged(getattr(self, name)[features], n_features))
 
 
+class Guarded(Standardised):
+    """`Standardised`, but after `DECIDED` rows, one wrong value does not set the scale: it counts as 30 deviations."""
+
+    _farthest = 30.0
+
+
 class NormalScores(Standardised):
     """Inputs by rank: `Standardised` makes them of what the values would be in a normal distribution.
 
@@ -104,8 +112,8 @@ class NormalScores(Standardised):
         The first rows; they count among the rows so far.
 
     Attributes:
-    knots, scores : ndarray, shape (16, n_features), float64
-        The quantiles of the columns, and what they become.
+    knots, scores, slopes : ndarray, shape (16, n_features), the last (15, n_features), float64
+        The quantiles of the columns, what they become, and how steep the change is between two.
 
     References: van der Waerden (1952), Indagationes Mathematicae 14, for normal scores.
     """
@@ -115,22 +123,23 @@ class NormalScores(Standardised):
         self.knots = np.quantile(first, LEVELS, axis=0)
         equal = self.knots[:, None] == self.knots
         self.scores = (equal * SCORES[:, None, None]).sum(axis=0) / equal.sum(axis=0)
+        steps = np.diff(self.knots, axis=0)
+        self.slopes = np.divide(np.diff(self.scores, axis=0), steps, out=np.zeros(steps.shape), where=steps > 0)
         self.scaled(first)
 
     def scaled(self, X: Rows, learn: bool = True) -> Matrix:
         given: Any = floats(X)
         x = np.clip(given.toarray() if sp.issparse(given) else given, self.knots[0], self.knots[-1])
         at = sum(x >= knot for knot in self.knots[1:-1]), np.arange(x.shape[1])
-        steps = np.diff(self.knots, axis=0)
-        slopes = np.divide(np.diff(self.scores, axis=0), steps, out=np.zeros(steps.shape), where=steps > 0)
-        Z = self.scores[at] + slopes[at] * (x - self.knots[at])
+        Z = self.scores[at] + self.slopes[at] * (x - self.knots[at])
         self.scale(Z, learn)
         return Z
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         super().rearrange(features, n_features)
-        shape = len(LEVELS), n_features
-        self.knots, self.scores = (enlarged(one[:, features], *shape) for one in (self.knots, self.scores))
+        for name in ("knots", "scores", "slopes"):
+            old = getattr(self, name)
+            setattr(self, name, enlarged(old[:, features], len(old), n_features))
 
 
 def _scale(
@@ -144,6 +153,7 @@ def _scale(
     one: np.ndarray,
     bits: np.ndarray,
     most: float,
+    farthest: float,
     dense: bool,
     learn: bool,
 ) -> None:
@@ -168,6 +178,8 @@ def _scale(
                     centre *= n / n_rows
                 if spread > 0.0:
                     z = (x - centre if dense else x) / math.sqrt(spread / n_rows)
+                    if abs(z) > farthest and n_rows >= DECIDED:
+                        x = math.copysign(farthest, z) * math.sqrt(spread / n_rows) + (centre if dense else 0.0)
             values[first + k] = min(max(z, -most), most)
             if learn:
                 one[j] = x if one[j] == 0 else one[j]
@@ -181,7 +193,7 @@ def _scale(
 
 def _scale_by_row(values: np.ndarray, places: np.ndarray, starts: np.ndarray, n_rows: int, *columns: Any) -> None:
     """Do what `_scale` does, a whole row at a time, and without ``learn`` all rows at once."""
-    stored, mean, squares, one, bits, most, dense, learn = columns
+    stored, mean, squares, one, bits, most, farthest, dense, learn = columns
     for first, end in pairwise(starts.tolist() if learn else (0, len(values))):
         row = values[first:end] if learn or not dense else values.reshape(-1, len(mean))
         j, x = slice(None) if dense else places[first:end], row.copy()
@@ -197,6 +209,9 @@ def _scale_by_row(values: np.ndarray, places: np.ndarray, starts: np.ndarray, n_
                 spread = np.where(few, spread + centre * centre * (n * (n_rows - n) / n_rows), spread)
                 centre = np.where(few, centre * (n / n_rows), centre)
             z = np.divide(x - centre if dense else x, np.sqrt(spread / n_rows), out=np.zeros(x.shape), where=spread > 0)
+            if n_rows >= DECIDED and (far := np.abs(z) > farthest).any():
+                cut = np.copysign(farthest, z) * np.sqrt(spread / n_rows) + (centre if dense else 0.0)
+                x = np.where(far, cut, x)
         row[...] = np.minimum(np.maximum(z, -most), most)
         if learn:
             distance = x - mean[j]

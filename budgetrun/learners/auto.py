@@ -168,7 +168,7 @@ class AutoClassifier(_OfClasses, BinaryLearner):
     from the scores before their updates.
 
     >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
-    25
+    26
     """
 
     def update(self, f: Stacked, y: int, score: float) -> None:
@@ -185,7 +185,7 @@ class MulticlassAuto(_OfClasses, MulticlassLearner):
     added to a member's.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
-    18
+    16
     """
 
     form = StackedClasses

@@ -12,7 +12,8 @@ from faults import message
 
 from budgetrun.base.errors import OutOfRangeError
 from budgetrun.data.scaling import Means, Running, scale_in_place
-from budgetrun.engine.standardised import Standardised
+from budgetrun.engine import standardised
+from budgetrun.engine.standardised import Guarded, Standardised
 from budgetrun.kernels import compiling
 
 WHERE = "dataset 'd'"
@@ -163,8 +164,10 @@ def states_and_rows(scaler, X, later):
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("X", [DENSE, BITS, UNTIL, 2 * BITS - 1])
 @pytest.mark.parametrize("form", [np.array, sp.csr_array])
-@pytest.mark.parametrize("of", [Running, Standardised])
+@pytest.mark.parametrize("of", [Running, Standardised, Guarded])
 def test_whole_rows_and_single_values_have_the_same_bits(of, form, X, later, monkeypatch):
+    monkeypatch.setattr(Guarded, "_farthest", 1.0)
+    monkeypatch.setattr(standardised, "DECIDED", 40)
     expected = states_and_rows(of(5), form(X), later)
     monkeypatch.setattr(compiling, "call", lambda loop, *arguments, **_: loop(*arguments))
     assert states_and_rows(of(5), form(X), later) == expected
@@ -173,10 +176,12 @@ def test_whole_rows_and_single_values_have_the_same_bits(of, form, X, later, mon
 @pytest.mark.compiled
 @BOTH
 def test_compiled_or_not_the_bits_are_the_same(X, monkeypatch):
+    monkeypatch.setattr(Guarded, "_farthest", 1.0)
+    long = (sp.vstack if sp.issparse(X) else np.vstack)([X] * 10)
     with compiling.first():
-        expected = plain(Running(5).scaled(X)).tobytes()
+        expected = [plain(of(5).scaled(long)).tobytes() for of in (Running, Guarded)]
     monkeypatch.setattr(compiling, "on", lambda: False)
-    assert plain(Running(5).scaled(X)).tobytes() == expected
+    assert [plain(of(5).scaled(long)).tobytes() for of in (Running, Guarded)] == expected
 
 
 def test_its_state_is_plain_numbers_and_arrays_that_can_be_kept():

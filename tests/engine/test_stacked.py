@@ -10,9 +10,9 @@ from cases import random_stream
 from reference import auto as reference
 
 from budgetrun import AutoClassifier, engine
-from budgetrun.engine import Group
+from budgetrun.engine import Group, standardised
 from budgetrun.engine.hypotheses import stacked
-from budgetrun.engine.standardised import NormalScores, Standardised
+from budgetrun.engine.standardised import Guarded, NormalScores, Standardised
 from budgetrun.kernels import Linear
 from budgetrun.learners import find
 
@@ -26,6 +26,7 @@ def stream(task, long_tails=False):
     X = X[:100] * [30, 1] + [5, 0]
     if long_tails:
         X[:, 1] = np.exp(3 * X[:, 1])
+        X[60, 0] = -1e5
     if task == "regression":
         return X, 100 + 7 * np.sin(X[:, 1]) + y[:100]
     return X, (np.arange(100) % 3 + (y[:100] > 0)) % N_CLASSES if task == "multiclass" else y[:100]
@@ -46,6 +47,8 @@ def is_seen_early(monkeypatch):
     for home in (stacked, reference):
         monkeypatch.setattr(home, "LEFT", LEFT)
         monkeypatch.setattr(home, "SEEN", 16)
+    monkeypatch.setattr(standardised, "DECIDED", 20)
+    monkeypatch.setattr(reference, "DECIDED", 20)
 
 
 @pytest.mark.parametrize("long_tails", [False, True])
@@ -191,3 +194,16 @@ def test_inputs_by_rank_are_normal_scores():
     ends = one.scaled(np.linspace(-1e9, 1e9, 9)[:, None] * np.ones(3), False)[:, :2]
     assert np.all(np.diff(ends, axis=0) >= 0)
     assert len(np.unique(ends[:, 0])) == 2
+
+
+def test_one_wrong_value_does_not_set_the_scale():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    X[1500, 0], X[10, 1] = 1e6, 1e6
+    plain, guarded = Standardised(2), Guarded(2)
+    # Before row 1,024, it does.
+    np.testing.assert_array_equal(plain.scaled(X)[:1501], guarded.scaled(X)[:1501])
+    assert plain.mean[0] > 300
+    counted = X[:, 0].copy()
+    counted[1500] = counted[:1500].mean() + 30 * counted[:1500].std()
+    found = guarded.scaled(X, learn=False)[:1500, 0]
+    np.testing.assert_allclose(found, (X[:1500, 0] - counted.mean()) / counted.std(), rtol=1e-12)

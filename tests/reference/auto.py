@@ -18,7 +18,7 @@ from reference.standardised import bits, by_rank, has_long_tails, scaled
 
 BEGINNINGS = [1, 4, 16, 64, 256, 1024]
 LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
-SEEN = 256
+SEEN, DECIDED = 256, 1024
 STEP, STEP_NUMBERS = 0.2, 0.1
 SHARE = 0.2
 
@@ -47,15 +47,25 @@ def of_numbers_(budget, d):
 
 
 class Inputs:
-    """What a change makes of rows, each then standardised by those before it."""
+    """What a change makes of rows, each then standardised by those before it, as far as these count."""
 
     def __init__(self, X, change=list):
-        self.change, self.X = change, np.array([change(x) for x in X])
-        self.units = [bits(self.X[: min(t + 1, 1024)]) for t in range(len(X))]
-        self.Z = [scaled(x, self.X[:t], self.units[t]) for t, x in enumerate(self.X)]
+        self.change, rows = change, np.array([change(x) for x in X])
+        self.units = [bits(rows[: min(t + 1, DECIDED)]) for t in range(len(X))]
+        self.counted, self.Z = rows.copy(), []
+        for t, x in enumerate(rows):
+            self.Z.append(scaled(x, self.counted[:t], self.units[t]))
+            if t >= DECIDED:
+                self.counted[t] = not_farther(x, self.counted[:t])
 
     def after(self, t, x):
-        return scaled(self.change(x), self.X[:t], self.units[t - 1])
+        return scaled(self.change(x), self.counted[:t], self.units[t - 1])
+
+
+def not_farther(x, before):
+    """A row, each value at most 30 standard deviations from the mean of those before it, if these differ."""
+    centre, deviation = before.mean(axis=0), before.std(axis=0)
+    return np.where(deviation > 0, np.clip(x, centre - 30 * deviation, centre + 30 * deviation), x)
 
 
 class Stack:

@@ -15,7 +15,7 @@ from budgetrun.engine.hypotheses.linear import Linear, with_ones
 from budgetrun.engine.hypotheses.multiclass import rival_of
 from budgetrun.engine.play import Options
 from budgetrun.engine.pool import Pool
-from budgetrun.engine.standardised import NormalScores, Standardised
+from budgetrun.engine.standardised import Guarded, NormalScores, Standardised
 from budgetrun.kernels import Gaussian, Kernel, Rows
 from budgetrun.kernels import Linear as LinearKernel
 from budgetrun.kernels.kinds import Matrix, as_held
@@ -192,7 +192,7 @@ class Stacked(Linear):
         if not self.parts:
             self.parts = learner.members(X.shape[1])
             self._live, self._by_rank = np.ones(len(self.parts), dtype=bool), np.zeros(len(self.parts), dtype=np.intp)
-            self._inputs = [Standardised(X.shape[1])]
+            self._inputs = [Guarded(X.shape[1])]
             self._widen(1 + len(self.parts) + X.shape[1])
             self.w[1 : 1 + len(self.parts)] = 1 / len(self.parts)
         if self._first is not None:
