@@ -26,6 +26,8 @@ def stream(task, long_tails=False):
     X = X[:100] * [30, 1] + [5, 0]
     if long_tails:
         X[:, 1] = np.exp(3 * X[:, 1])
+        # Many equal values, and a wrong one.
+        X[:, 0] = np.round(X[:, 0], -1)
         X[60, 0] = -1e5
     if task == "regression":
         return X, 100 + 7 * np.sin(X[:, 1]) + y[:100]
@@ -43,18 +45,18 @@ def played(group, X, y, block=33):
     ]
 
 
-def is_seen_early(monkeypatch):
+def is_seen_early(monkeypatch, seen=16):
     for home in (stacked, reference):
         monkeypatch.setattr(home, "LEFT", LEFT)
-        monkeypatch.setattr(home, "SEEN", 16)
+        monkeypatch.setattr(home, "SEEN", seen)
     monkeypatch.setattr(standardised, "DECIDED", 20)
     monkeypatch.setattr(reference, "DECIDED", 20)
 
 
-@pytest.mark.parametrize("long_tails", [False, True])
+@pytest.mark.parametrize(("long_tails", "seen"), [(False, 16), (True, 16), (True, 64)])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_members_are_dropped_as_in_the_reference(monkeypatch, task, long_tails):
-    is_seen_early(monkeypatch)
+def test_members_are_dropped_as_in_the_reference(monkeypatch, task, long_tails, seen):
+    is_seen_early(monkeypatch, seen)
     X, y = stream(task, long_tails)
     function = {"binary": reference.binary, "regression": reference.regression}.get(task)
     trace = function(X, y, None, 6) if function else reference.multiclass(X, y, None, N_CLASSES, 6)
@@ -207,3 +209,13 @@ def test_one_wrong_value_does_not_set_the_scale():
     counted[1500] = counted[:1500].mean() + 30 * counted[:1500].std()
     found = guarded.scaled(X, learn=False)[:1500, 0]
     np.testing.assert_allclose(found, (X[:1500, 0] - counted.mean()) / counted.std(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("farthest", "long_tails"), [(15.4, False), (17.1, True)])
+def test_long_tails_are_more_than_two_and_a_half_deviations_from_the_median(farthest, long_tails):
+    # The median is 0, the median deviation 1, and the standard deviation 2.4 or 2.6.
+    column = np.append(np.tile([-1.0, 1.0], 49), [farthest, -farthest])
+    X = np.stack([column, np.arange(100) > 98], axis=1)
+    inputs = Standardised(2)
+    inputs.scaled(X)
+    assert inputs.long_tails(X) is long_tails
