@@ -87,7 +87,6 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
         "FriedmanDrift": lambda: synth.FriedmanDrift(drift_type="gra", position=(2000, 4000), seed=1).take(6000),
         "Planes2D": lambda: synth.Planes2D(seed=1).take(6000),
         "Mv": lambda: synth.Mv(seed=1).take(6000),
-        # Unseen as well.
         "Friedman": lambda: synth.Friedman(seed=11).take(6000),
         "ChickWeights": datasets.ChickWeights,
     }
@@ -95,6 +94,10 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
         yield name, lambda make=make: table(make(), 0)
     yield "Friedman 2", lambda: (*made.make_friedman2(6000, noise=50, random_state=11), 0)
     yield "Friedman 3", lambda: (*made.make_friedman3(6000, noise=0.1, random_state=11), 0)
+    # Played last, and for the first time after the last choice.
+    yield "swiss roll", lambda: (*made.make_swiss_roll(6000, noise=0.5, random_state=13), 0)
+    yield "sparse uncorrelated", lambda: (*made.make_sparse_uncorrelated(6000, random_state=13), 0)
+    yield "long tails, numbers", lambda: with_long_tails(*made.make_friedman1(6000, 8, noise=1, random_state=13))
 
 
 def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
@@ -147,6 +150,10 @@ def later() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, in
     yield "Hyperplane, noisy", lambda: table(synth.Hyperplane(seed=seed, **turning).take(10_000), 2)
     yield "Agrawal 7", lambda: table(synth.Agrawal(7, seed=seed, perturbation=0.1).take(10_000), 2)
     yield from latest()
+
+
+def with_long_tails(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    return np.exp(5 * X), y, 0
 
 
 def latest() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:

@@ -292,8 +292,9 @@ KNOWN = ["phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", 
 UNSEEN = ["Bananas", "Phishing of river", "Hastie 10.2", "circles", "clusters"]
 UNSEEN += ["Mixed, drift", "Sine, drift", "STAGGER, drift", "LED, drift"]
 UNSEEN += ["moons", "Gaussian quantiles", "rare class", "Waveform", "RandomTree", "RandomRBF", "RandomTree, drift"]
-UNSEEN += ["Waveform, drift", "Hyperplane, noisy", "Agrawal 7", "Friedman", "Friedman 2", "Friedman 3", "ChickWeights"]
+UNSEEN += ["Waveform, drift", "Hyperplane, noisy", "Agrawal 7"]
 UNSEEN += ["Agrawal 2", "Agrawal 5", "eight classes", "blobs in thirds", "long tails"]
+UNSEEN += ["swiss roll", "sparse uncorrelated", "long tails, numbers"]
 
 
 def _race(of_classes: bool, unseen: bool, whole: bool) -> tuple[pd.DataFrame, pd.DataFrame]:

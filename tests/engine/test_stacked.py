@@ -30,7 +30,9 @@ def stream(task, long_tails=False):
         X[:, 0] = np.round(X[:, 0], -1)
         X[60, 0] = -1e5
     if task == "regression":
-        return X, 100 + 7 * np.sin(X[:, 1]) + y[:100]
+        numbers = 100 + 7 * np.sin(X[:, 1]) + y[:100]
+        numbers[62] = 1e4 if long_tails else numbers[62]
+        return X, numbers
     return X, (np.arange(100) % 3 + (y[:100] > 0)) % N_CLASSES if task == "multiclass" else y[:100]
 
 

@@ -119,7 +119,11 @@ class Stack:
             k, rows = gaussian(factor * rates[inputs]) if factor else linear(), np.array(self.first[inputs] + Z[inputs])
             for c, y in enumerate(self.targets):
                 y = np.append(y, 1)[: len(rows)]
-                yield i, c, member(rows, (y - self.centre) / self.unit if self.numbers else y, k).scores
+                yield (
+                    i,
+                    c,
+                    member(rows, np.clip((y - self.centre) / self.unit, -30, 30) if self.numbers else y, k).scores,
+                )
 
     def final(self, x):
         """f(x) for each class after the last round."""
@@ -221,7 +225,7 @@ def regression(X, y, k, budget):
     for t, y_t in enumerate(y):
         score = stack.predict(t)[0]
         score = stack.centre + stack.unit * settled(score, STEP_NUMBERS)
-        stack.learn(t, [(y_t - score) / stack.unit])
+        stack.learn(t, [min(max((y_t - score) / stack.unit, -3), 3)])
         record(trace, score, False, {}, True)
     return trace
 

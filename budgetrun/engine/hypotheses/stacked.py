@@ -32,6 +32,8 @@ SEEN = 256
 SHARE = 0.2
 # The scores of members are cut to [-LARGEST, LARGEST], those of regression, in standard units, to ten.
 LARGEST, LARGEST_NUMBER = 3.0, 10.0
+# In deviations from the mean: labels that are numbers are cut to this for members.
+LARGEST_LABEL = 30.0
 
 
 class Part(NamedTuple):
@@ -243,7 +245,9 @@ class Stacked(Linear):
         """Return the labels of each copy of a member, shape (copies, rounds)."""
         if self._copies > 1:
             return np.where(y == np.arange(self._copies)[:, None], 1, -1)
-        return y[None] if problem_of(learner.task).of_classes else ((y - self.centre) / self.unit)[None]
+        if problem_of(learner.task).of_classes:
+            return y[None]
+        return np.clip((y - self.centre) / self.unit, -LARGEST_LABEL, LARGEST_LABEL)[None]
 
     def _scaled(self, X: Rows, learn: bool = True) -> list[Matrix]:
         """Return the inputs of the members: standardised, and by rank if there are such members."""
