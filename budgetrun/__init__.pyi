@@ -220,7 +220,7 @@ class KRLS(BudgetRegressor):
 
 class LeastSquares(BudgetRegressor):
     """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
-    def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant"] = "adagrad",
+    def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant", "normalised"] = "adagrad",
         inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False,
         **settings: Unpack[_Settings]) -> None: ...
 
@@ -230,7 +230,7 @@ class LinearPerceptron(BudgetClassifier):
 
 class Logistic(BudgetClassifier):
     """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
-    def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant"] = "adagrad",
+    def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant", "normalised"] = "adagrad",
         inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False,
         **settings: Unpack[_ClassifierSettings]) -> None: ...
 

@@ -17,9 +17,9 @@ class OfInputs(Learner):
     Parameters:
     step : float, > 0
         eta.
-    rates : {"adagrad", "constant"}
+    rates : {"adagrad", "constant", "normalised"}
         Every weight has a rate of its own, eta over the root of the sum of its squared derivatives so far, including
-        this round's (adagrad, default); or all have the rate eta (constant).
+        this round's (adagrad, default); or all have the rate eta (constant), or eta / (1 + ||x||^2) (normalised).
     inputs : {"as_given", "standardised"}
         Features as they are (default), or standardised by the mean and deviation of the rows before and cut to [-10,
         10], unless all are bits.
@@ -33,8 +33,9 @@ class OfInputs(Learner):
     weights that are bounded, the regret against the best fixed weights is O(sqrt(T)) in the loss, not in mistakes.
 
     References: Duchi, Hazan & Singer (2011), "Adaptive subgradient methods for online learning and stochastic
-    optimization", JMLR 12, with the diagonal and without a regulariser; for splines, de Boor (1978), "A practical guide
-    to splines", chapter III.
+    optimization", JMLR 12, with the diagonal and without a regulariser; for normalised rates, Nagumo & Noda (1967), "A
+    learning method for system identification", IEEE Transactions on Automatic Control 12; for splines, de Boor (1978),
+    "A practical guide to splines", chapter III.
     """
 
     form = Linear
@@ -44,7 +45,7 @@ class OfInputs(Learner):
     holds = 0.0
 
     step: Positive = 0.1
-    rates: Literal["adagrad", "constant"] = "adagrad"
+    rates: Literal["adagrad", "constant", "normalised"] = "adagrad"
     inputs: Literal["as_given", "standardised"] = "as_given"
     splines: bool = False
 
@@ -59,7 +60,7 @@ class OfInputs(Learner):
         if self.adapts:
             f.adapt(slope, self.step)
         else:
-            f.step(self.step * slope)
+            f.step(self.step * slope / (f.squared_length if self.rates == "normalised" else 1.0))
 
 
 class Logistic(OfInputs, BinaryLearner):
@@ -74,7 +75,7 @@ class Logistic(OfInputs, BinaryLearner):
 
     @property
     def alike_but_for_labels(self) -> Any:
-        plain = type(self) is Logistic and self.inputs == "as_given"
+        plain = type(self) is Logistic and self.inputs == "as_given" and self.rates != "normalised"
         return (self.step, self.rates, self.splines) if plain else None
 
     def slope(self, y: int, score: float) -> float:

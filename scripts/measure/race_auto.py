@@ -193,10 +193,10 @@ def table(rows: Any, n_classes: int) -> tuple[np.ndarray, np.ndarray, int]:
     return X, np.unique(y, return_inverse=True)[1] if n_classes else np.array(y, dtype=float), n_classes
 
 
-def ours(name: str) -> Side:
+def ours(name: str, **given: Any) -> Side:
     def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
         task = "multiclass" if n_classes > 2 else "binary" if n_classes else "regression"
-        group = Group(Linear(), [find(name, task=task)()], n_classes=n_classes if n_classes > 2 else None)
+        group = Group(Linear(), [find(name, task=task)(**given)], n_classes=n_classes if n_classes > 2 else None)
         labels = 2 * y - 1 if n_classes == 2 else y
         Z = X if name == "auto" else Standardised(X.shape[1]).scaled(X)
         for start in range(0, len(y), 256):
@@ -275,7 +275,7 @@ def sides(of_classes: bool) -> dict[str, tuple[str, Side]]:
         return {
             "mean": ("", largest),
             "auto": ("budgetrun", ours("auto")),
-            "least_squares": ("budgetrun", ours("least_squares")),
+            "least_squares": ("budgetrun", ours("least_squares", rates="normalised", step=0.2)),
             "LinearRegression": (
                 "river",
                 of_river(lambda _: preprocessing.StandardScaler() | linear_model.LinearRegression()),

@@ -16,11 +16,16 @@ def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines
     for _, x_t, y_t in targets.stream(X, y):
         z = [1.0, *x_t]
         score = settled(dot(w, z), step)
-        w, squared = stepped(w, squared, [(y_t - score) * z_j for z_j in z], step, rates)
+        w, squared = stepped(w, squared, y_t - score, z, step, rates)
         record(trace, score, False, {}, True)
     return trace
 
 
 REGRESSION_CASES = cases(
-    least_squares, {}, {"step": 0.05, "rates": "constant"}, {"inputs": "standardised"}, {"splines": True}
+    least_squares,
+    {},
+    {"step": 0.05, "rates": "constant"},
+    {"step": 0.2, "rates": "normalised"},
+    {"inputs": "standardised"},
+    {"splines": True},
 )

@@ -14,10 +14,13 @@ def slope(margin):
     return 1 / (1 + math.exp(margin)) if margin < 0 else math.exp(-margin) / (1 + math.exp(-margin))
 
 
-def stepped(w, squared, g, step, rates):
-    """The weights after a step along g, and the sums of squared derivatives."""
+def stepped(w, squared, slope, z, step, rates):
+    """The weights after a step along g, and the sums of squared derivatives; g is slope z."""
+    g = [slope * z_j for z_j in z]
     if rates == "constant":
         return [w_j + step * g_j for w_j, g_j in zip(w, g, strict=True)], squared
+    if rates == "normalised":
+        return [w_j + step * g_j / dot(z, z) for w_j, g_j in zip(w, g, strict=True)], squared
     squared = [s + g_j * g_j for s, g_j in zip(squared, g, strict=True)]  # diag(G_t)
     moved = [w_j + (step * g_j / math.sqrt(s) if s > 0 else 0) for w_j, g_j, s in zip(w, g, squared, strict=True)]
     return moved, squared
@@ -47,12 +50,18 @@ def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=Fals
         z = [1.0, *x_t]
         score = settled(dot(w, z), step)
         mistake = is_mistake(y_t, score, tie)
-        w, squared = stepped(w, squared, [y_t * slope(y_t * score) * z_j for z_j in z], step, rates)
+        w, squared = stepped(w, squared, y_t * slope(y_t * score), z, step, rates)
         record(trace, score, mistake, {}, True)
     trace.final = lambda x: dot(w, [1.0, *scale(x)])
     return trace
 
 
 CASES = cases(
-    logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"}, {"inputs": "standardised"}, {"splines": True}
+    logistic,
+    {},
+    {"step": 0.5},
+    {"step": 0.01, "rates": "constant"},
+    {"step": 0.2, "rates": "normalised"},
+    {"inputs": "standardised"},
+    {"splines": True},
 )

@@ -12,13 +12,13 @@ from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import LEAST_SUM
 from budgetrun.kernels.kinds import as_held, floats
-from budgetrun.kernels.sums import adapt, inner_at, put, taken
+from budgetrun.kernels.sums import adapt, inner, inner_at, put, taken
 
 
 class Linear(WithoutSupport):
     """f(x) = w_0 + sum over j of w_j x_j, which may change in every round. The support set is empty.
 
-    The verbs are `step`, `shift` and `adapt`.
+    The verbs are `step`, `shift` and `adapt`; `squared_length` is what a rate can be divided by.
 
     Parameters:
     unit : float, >= 0
@@ -54,6 +54,12 @@ class Linear(WithoutSupport):
     @property
     def current(self) -> Any:
         return self._sum(self._round)
+
+    @property
+    def squared_length(self) -> float:
+        """||(1, x_t)||^2 for the example x_t of the current round."""
+        values = self._row(self._round)[1]
+        return float(inner(values, values))
 
     def step(self, weight: float) -> None:
         """w += weight (1, x_t), for the example x_t of the current round."""
