@@ -1,6 +1,6 @@
 """Figures show what `figures.json` says: limits, scales, lines, shades and words.
 
-After a change that is wanted, look at the figures, then write it again: BUDGETRUN_RECORD=1 pytest -m '' FILE
+After a change that is wanted, look at the figures, then write it again: BUDGETRUN_RECORD=1 pytest -m committed FILE
 """
 
 import json
