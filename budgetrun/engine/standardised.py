@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from budgetrun.kernels import Rows, compiling
+from budgetrun.kernels.arithmetic import LEAST_SUM
 from budgetrun.kernels.kinds import Matrix, enlarged, floats
 
 # The largest absolute value; and the rows that decide whether all are bits.
@@ -124,7 +125,8 @@ class NormalScores(Standardised):
         equal = self.knots[:, None] == self.knots
         self.scores = (equal * SCORES[:, None, None]).sum(axis=0) / equal.sum(axis=0)
         steps = np.diff(self.knots, axis=0)
-        self.slopes = np.divide(np.diff(self.scores, axis=0), steps, out=np.zeros(steps.shape), where=steps > 0)
+        wide = steps > LEAST_SUM
+        self.slopes = np.divide(np.diff(self.scores, axis=0), steps, out=np.zeros(steps.shape), where=wide)
         self.scaled(first)
 
     def scaled(self, X: Rows, learn: bool = True) -> Matrix:

@@ -194,6 +194,7 @@ def test_inputs_by_rank_are_normal_scores():
     assert np.abs(found[usual, 0] - Z[800:, 0][usual]).max() < 0.3
     assert len(np.unique(found[:, 1])) <= len(np.unique(X[800:, 1]))
     np.testing.assert_array_equal(one.scaled(sp.csr_array(X), False), one.scaled(X, False))
+    assert np.isfinite(NormalScores(1e-310 * X).scaled(1e-310 * X)).all()
     # The function increases, and is constant beyond the first and the last quantile.
     ends = one.scaled(np.linspace(-1e9, 1e9, 9)[:, None] * np.ones(3), False)[:, :2]
     assert np.all(np.diff(ends, axis=0) >= 0)
