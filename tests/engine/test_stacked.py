@@ -136,6 +136,14 @@ def test_memory_lowers_the_budget():
         assert learner.twins_fit(10) == (memory is None or learner.bytes_in_use(300, 10, twins=True) <= memory)
 
 
+def test_twins_take_as_much_as_the_members_again():
+    learner = find("auto")()
+    once, twice = (learner.bytes_in_use(100, 10, twins) for twins in (False, True))
+    assert twice == 2 * once - 16 * 1024 * 10
+    # Four widths, with 16 bytes for a pair of examples.
+    assert learner.bytes_needed(100) == 2 * 4 * 16 * 100**2
+
+
 def test_twins_need_memory(monkeypatch):
     is_seen_early(monkeypatch)
     X, y = stream("binary", long_tails=True)
