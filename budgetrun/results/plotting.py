@@ -61,6 +61,11 @@ class Look(NamedTuple):
     marker: str
     dashes: Any
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """What matplotlib draws a line with."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.dashes}
+
 
 # The reference point.
 CIRCLE = Look("black", "o", "-")

@@ -192,8 +192,7 @@ def draw() -> None:
         for side, look in plotting.hand_out(["auto", "logistic"]).items():
             # Of few probabilities, the share says little.
             own = found[(found["stream"] == name) & (found["side"] == side) & (found["probabilities"] >= 50)]
-            style: Any = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markersize": 4}
-            axes.plot(own["mean"], own["share"], label=side, **style)
+            axes.plot(own["mean"], own["share"], label=side, markersize=4, **look.line)
         axes.set_title(name.replace("_", "-"), fontsize=10)
     axes.legend()
     figure.supxlabel("Mean predicted probability of a class")

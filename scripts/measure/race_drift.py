@@ -163,8 +163,7 @@ def draw(dataset: str, title: str, windows: list[Window], shown: list[str], mark
         axes = figure.add_subplot()
         for name, look in hand_out(shown).items():
             own = [window for window in windows if window.model == name]
-            style: Any = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "markevery": 6}
-            axes.plot([w.end for w in own], [w.error_percent for w in own], label=name, **style)
+            axes.plot([w.end for w in own], [w.error_percent for w in own], label=name, **look.line, markevery=6)
         mark_changes(axes, marks)
         axes.set_title(title, loc="left", fontweight="bold")
         axes.set_xlabel("rounds")

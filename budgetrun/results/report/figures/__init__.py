@@ -80,7 +80,7 @@ class Series:
         """Draw it."""
         # matplotlib leaves a label that starts with an underscore out of the legend.
         label = f" {self.name}" if self.name.startswith("_") else self.name
-        line: Any = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes, "zorder": 3} | self.style
+        line: Any = look.line | {"zorder": 3} | self.style
         if self.band is not None:
             shaded: Any = {"color": look.colour, "alpha": self.band_alpha, "linewidth": 0, "zorder": 1.5}
             axes.fill_between(*self.band, label=self.band_label or None, **shaded)
