@@ -181,7 +181,7 @@ class Group:
             self._single.write_back()
         return self.pool.seen
 
-    def feed(self, X: Rows, Y: np.ndarray, *, scores: bool = True) -> np.ndarray:
+    def feed(self, X: Rows, Y: np.ndarray, *, scores: bool = True, to_follow: int = 0) -> np.ndarray:
         """Run all learners over a block of rounds.
 
         Parameters
@@ -192,6 +192,8 @@ class Group:
             The labels, one row per task.
         scores : bool
             False if nobody reads scores but for those that are 0: then some may be rough, which saves time.
+        to_follow : int
+            The number of rounds that are known to follow; what is compiled depends on it, but no result.
 
         Returns
         -------
@@ -219,7 +221,7 @@ class Group:
                 self._feed(part, Y[:, start : start + b], out[..., start : start + b], scores)
             start += b
             seconds = time.thread_time() - began
-            compiling.border(seconds, seconds * (left - b) / b)
+            compiling.border(seconds, seconds * (left - b) / b, seconds * to_follow / b)
         return out
 
     def drop(self, indices: Collection[int]) -> None:

@@ -343,7 +343,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         for start in range(0, len(labels), most):
             rows, y = _in_form(X[start : start + most], self._sparse), labels[start : start + most]
             before = self._scores_of(rows) if self._predicts_first else None
-            scores = self._group.feed(rows, y[None], scores=self._calibration is not None)[0]
+            to_follow = len(labels) - start - len(y)
+            scores = self._group.feed(rows, y[None], scores=self._calibration is not None, to_follow=to_follow)[0]
             if self._calibration is not None:
                 scores = (scores.T if before is None else before).astype(np.float64, copy=False)
                 several = scores.ndim == 2

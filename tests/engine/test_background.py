@@ -75,9 +75,9 @@ def the_helper(parent=None):
     return only
 
 
-def look(seconds=background._PAYS):
+def look(seconds=background._PAYS, **following):
     background._next = background._counted = 0.0
-    background.border(seconds)
+    background.border(seconds, **following)
 
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="numba is missing")
@@ -89,9 +89,31 @@ def test_no_helper_starts_before_blocks_have_shown_what_they_call(fresh, monkeyp
     background.request(SHORT)
     for seconds in (background._SHOWN / 2, background._SHOWN / 2):
         assert not started
-        background._next = background._counted = 0.0
-        background.border(seconds, to_come=10 * background._PAYS)
+        look(seconds, to_come=10 * background._PAYS)
     assert started == [[SHORT]]
+
+
+def test_what_follows_later_counts_for_requests_and_not_for_loading(fresh, monkeypatch):
+    started = []
+    monkeypatch.setattr(background, "_start_helper", started.append)
+    monkeypatch.setattr(background, "_switch", lambda key: pytest.fail("loaded"))
+    kept = (f"{LOOPS}:copy", *SHORT[1:])
+    background._mark(kept).parent.mkdir(parents=True)
+    background._mark(kept).touch()
+    for key in (SHORT, kept):
+        background.request(key)
+    look(background._SHOWN, later=background._PAYS)
+    assert started == [[SHORT]]
+
+
+def test_fit_tells_what_follows(monkeypatch):
+    told = []
+    monkeypatch.setattr("budgetrun.kernels.compiling.border", lambda *given: told.append(given))
+    X = np.ones((3 * 256, 2))
+    monkeypatch.setattr("budgetrun.estimators.base._ROUNDS", 512)
+    estimators.Perceptron().fit(X, np.arange(len(X)) % 2)
+    rounds = [(1 + (soon + later) / seconds) * 256 for seconds, soon, later in told]
+    assert rounds == pytest.approx([768, 512, 256])
 
 
 @needs_numba

@@ -71,11 +71,12 @@ def request(key: Key) -> None:
     _wanted[key] = None
 
 
-def border(seconds: float, to_come: float = 0.0) -> None:
+def border(seconds: float, to_come: float = 0.0, later: float = 0.0) -> None:
     """Mark a border between blocks, at which code that has been compiled is loaded, and other code is requested.
 
     Both are done only if they pay: the last block took some seconds, and what is known to follow will take others if it
-    is interpreted. The first blocks must have shown what code there is.
+    is interpreted. Only a request, which costs this process little, counts ``later`` too. The first blocks must have
+    shown what code there is.
     """
     global _spent, _next, _counted
     if not _wanted:
@@ -83,14 +84,16 @@ def border(seconds: float, to_come: float = 0.0) -> None:
     now = time.monotonic()
     # Blocks of a learner that plays others contain theirs.
     _spent, _counted = _spent + min(seconds, now - _counted), now
-    if _spent < _SHOWN or _spent + to_come < _PAYS or now < _next or not _lock.acquire(blocking=False):
+    soon = _spent + to_come
+    if _spent < _SHOWN or soon + later < _PAYS or now < _next or not _lock.acquire(blocking=False):
         return
     try:
         # Where nothing can be written, all is interpreted.
         with suppress(OSError):
             there = [key for key in _wanted if _mark(key).is_file()]
             missing = [key for key in _wanted if key not in there]
-            missing += [key for key in there if not _switch(key)]
+            if soon >= _PAYS:
+                missing += [key for key in there if not _switch(key)]
             _start_helper([key for key in missing if key not in _asked])
     finally:
         _next = time.monotonic() + OFTEN
