@@ -238,18 +238,18 @@ class Selection:
         """Return the sum over all candidates of a count, ``updates`` or ``margin_updates``."""
         return self._before[name] + sum(getattr(member.count, name) for member in self.members)
 
-    def feed(self, X: Rows, Y: np.ndarray, *, scores: bool = True) -> np.ndarray:
+    def feed(self, X: Rows, Y: np.ndarray, *, scores: bool = True, to_follow: int = 0) -> np.ndarray:
         """Play a block of b >= 1 rounds, and return the predicted classes, from 0, or -1 for a tie that is a mistake.
 
         ``Y`` are the labels, shape (1, b), in {-1, +1} or {0, ..., n_classes - 1}; of two classes, 0 is -1. Without
-        ``scores``, as `Group.feed` takes it, the same is computed: the rule needs them.
+        ``scores``, as `Group.feed` takes it, the same is computed: the rule needs them. For ``to_follow``, see there.
         """
         predicted, labels = np.empty(X.shape[0], dtype=np.intp), np.asarray(Y[0], dtype=np.intp)
         start, began = 0, time.perf_counter()
         while start < X.shape[0]:
             most = 1 if self.rule.samples else APART - self.rounds % APART
             end = min(start + most, X.shape[0])
-            predicted[start:end] = self._feed(X[start:end], labels[start:end])
+            predicted[start:end] = self._feed(X[start:end], labels[start:end], to_follow + X.shape[0] - end)
             start = end
         self.seconds += time.perf_counter() - began
         return predicted
@@ -279,7 +279,7 @@ class Selection:
             if any(member.hypothesis is not None for member in group.members):
                 group.rearrange(features, n_features)
 
-    def _feed(self, X: Rows, labels: np.ndarray) -> np.ndarray:
+    def _feed(self, X: Rows, labels: np.ndarray, to_follow: int) -> np.ndarray:
         """Play rounds that do not go beyond the next moment at which candidates may be dropped."""
         n, b = len(self.rule.live), X.shape[0]
         learns = self.rule.drawn()
@@ -288,7 +288,10 @@ class Selection:
             mine = [at for at, i in enumerate(places) if self.rule.live[i]]
             if mine:
                 own = [places[at] for at in mine]
-                scores = group.feed(X, labels[None])[mine] if learns[own[0]] else _prediction(group, X)[None]
+                if learns[own[0]]:
+                    scores = group.feed(X, labels[None], to_follow=to_follow)[mine]
+                else:
+                    scores = _prediction(group, X)[None]
                 votes[own] = self.problem.votes(scores, self.tie)
                 losses[own] = self.problem.mistakes(scores, labels, self.tie)
         predicted = self.rule.play(votes, losses, self.n_classes)
