@@ -61,7 +61,6 @@ class _Model:
     """Base of classifiers and regressors: columns for keys, and an estimator that is made when needed."""
 
     _made: type[estimators.BudgetEstimator]
-    _scored: tuple[str, str]  # the estimator's methods for the scores of one row and of many
     _n_classes: int = 0  # of classifiers
     _codes: dict[Any, int]
 
@@ -210,7 +209,7 @@ class _Model:
             _check(x)
             row = self._row(x, self._places(x))
         try:
-            return getattr(self.estimator, self._scored[0])(row)
+            return self.estimator._value(row)
         except ValueError:
             _check(x)
             raise
@@ -222,7 +221,7 @@ class _Model:
             return np.array([self._score_of(dict(zip(X.columns, row, strict=True))) for row in table.tolist()])
         if self.estimator is None or not len(table):
             return np.zeros((len(table), *np.shape(self._before())))
-        scores: np.ndarray = getattr(self.estimator, self._scored[1])(self._rows(X.columns, table))
+        scores: np.ndarray = self.estimator._values(self._rows(X.columns, table))
         return scores
 
     # -- columns -------------------------------------------------------------------------------------------------------
@@ -284,7 +283,6 @@ class _Model:
 class BudgetClassifier(_Model, base.MiniBatchClassifier):
     """An online learner as a classifier of river; each learner has its own subclass."""
 
-    _scored = "decision_one", "decision_function"
     classes: Sequence[Any] | None
     probabilities: bool
 
@@ -377,8 +375,6 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
 
 class BudgetRegressor(_Model, base.MiniBatchRegressor):
     """An online learner as a regressor of river; each learner has its own subclass."""
-
-    _scored = "predict_one", "predict"
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return f(x); 0 before the first example."""
