@@ -24,7 +24,7 @@ from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, is_table, origin_of, reader_of, stamp_of
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
-from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
+from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, dense, stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,8 +342,7 @@ def _like(X: Rows, other: Rows) -> Rows:
 
     def copied(found: Matrix) -> Matrix:
         if isinstance(stored(other), np.ndarray):
-            dense = found if isinstance(found, np.ndarray) else found.toarray()
-            return np.pad(dense, ((0, 0), (0, other.shape[1] - dense.shape[1])))
+            return np.pad(dense(found), ((0, 0), (0, other.shape[1] - X.shape[1])))
         sparse = csr_array(found, copy=True)
         sparse.resize((sparse.shape[0], other.shape[1]))
         return canonical(sparse)

@@ -84,9 +84,8 @@ def _unit_norm(X: Matrix, tests: list[Matrix], where: str) -> None:
             norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
             matrix /= _nonzero(_finite(norms, "unit_norm", where))[:, None]
         else:
-            rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-            norms = np.sqrt(np.bincount(rows, weights=matrix.data**2, minlength=matrix.shape[0]))
-            matrix.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
+            norms = np.sqrt(whole_squares(matrix))
+            matrix.data /= np.repeat(_nonzero(_finite(norms, "unit_norm", where)), np.diff(matrix.indptr))
 
 
 def _minmax(X: Matrix, tests: list[Matrix], where: str) -> None:

@@ -20,7 +20,7 @@ from budgetrun.data.scaling import Means
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
 from budgetrun.kernels import registry
-from budgetrun.kernels.kinds import enlarged
+from budgetrun.kernels.kinds import dense, enlarged
 from budgetrun.kernels.width import ROUNDS
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
@@ -608,10 +608,7 @@ def _is_row(X: Any) -> bool:
 
 
 def _in_form(X: Any, sparse: bool) -> Any:
-    """Return rows as a csr_array or as a dense array."""
-    if sparse:
-        return sp.csr_array(X)
-    return X.toarray() if sp.issparse(X) else X
+    return sp.csr_array(X) if sparse else dense(X)
 
 
 def _same(one: Any, other: Any) -> bool:

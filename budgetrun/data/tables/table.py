@@ -188,11 +188,6 @@ class Table:
         return self._encoder.features
 
     @property
-    def unknown(self) -> dict[str, int]:
-        """For each category column, the rows whose category was not known; they have zeros there."""
-        return self._encoder.unknown
-
-    @property
     def sha256(self) -> str | None:
         """The checksum of the decompressed content, or of the values; None before `chunks` has come to the end."""
         found: str | None = self._reader.origin.sha256
@@ -343,7 +338,8 @@ class Table:
         return [f"{self.where}: {one}." for one in told + self._unknown_notes()]
 
     def _unknown_notes(self) -> list[str]:
-        return [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in self.unknown.items() if n]
+        counts = self._encoder.unknown.items()
+        return [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in counts if n]
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
