@@ -169,7 +169,6 @@ class _Model:
         return made
 
     def _learn(self, row: np.ndarray, code: Any) -> None:
-        """Learn from one row and a label as `_code` returns it."""
         classes = [range(self._n_classes)] if self.estimator is None and self._n_classes else []
         if self.estimator is None:
             self.estimator = self._new_estimator()
@@ -240,7 +239,6 @@ class _Model:
         return np.frombuffer(row)
 
     def _rows(self, keys: Iterable[Any], table: np.ndarray) -> np.ndarray:
-        """Return the examples of a table as an array."""
         places = self._places(keys)
         rows = np.zeros((len(table), len(self._sums)))
         rows[:, [places[key] for key in keys]] = table

@@ -23,7 +23,7 @@ from budgetrun.config.schema import AlgorithmSpec, Published, ReportSpec
 from budgetrun.config.yaml import KeyPath, read_text
 
 _LIST = ValueType(list[Any] | None, required=False)
-_MAPPING = ValueType(dict[str, Any] | None, required=False)
+MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 IN_BRACES = r"\{(\w+)\}"  # a number in a text
 
@@ -64,7 +64,7 @@ class ReportReader:
         if data is None:
             return ReportSpec(titles=self.titles)
         path = ("report",)
-        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST, "numbers": _MAPPING}
+        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST, "numbers": MAPPING}
         given = self.checker.values(data, path, types)
         found: dict[str, list[Values]] = {}
         for key, read in {"tables": self._table, "figures": self._figure, "findings": self._finding}.items():
@@ -148,7 +148,7 @@ class ReportReader:
             self.checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, {**value_types(schema.TableSpec), "choose": _MAPPING})
+        values = self.checker.values(data, path, {**value_types(schema.TableSpec), "choose": MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
         self.checker.labels_of(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
@@ -184,7 +184,6 @@ class ReportReader:
         return values
 
     def _published(self, expected: str, quantity: str, path: KeyPath) -> tuple[Published, ...] | None:
-        """Return the content of a file of published numbers; None if it is wrong."""
         rows, problems = read_published(self.checker.folder / expected, expected, quantity)
         for text in problems:
             self.checker.add((*path, "expected"), text)

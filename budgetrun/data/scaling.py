@@ -101,7 +101,6 @@ def _minmax(X: Matrix, tests: list[Matrix], where: str) -> None:
 
 
 def _move_and_divide(X: Matrix, origin: Dense, divisor: Dense, constant: NDArray[np.bool_]) -> None:
-    """Move and divide features in place; those that are constant become 0."""
     if isinstance(X, np.ndarray):
         X -= origin
         X /= _nonzero(divisor)
@@ -114,7 +113,6 @@ def _move_and_divide(X: Matrix, origin: Dense, divisor: Dense, constant: NDArray
 
 
 def _refuse_moved_zeros(X: csr_array, moves: NDArray[np.bool_], reason: str, where: str) -> None:
-    """Raise an InputError if a feature that moves has zeros."""
     faults = np.flatnonzero(moves & (np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]))
     if len(faults):
         raise InputError(

@@ -209,7 +209,6 @@ def _kind(facts: Facts, scale: str) -> str:
 
 
 def _with_test(stream: str, test: str) -> str:
-    """Return the checksum of a stream together with its test set."""
     return hashlib.sha256(f"stream {stream}\ntest {test}".encode()).hexdigest()
 
 
@@ -219,13 +218,11 @@ def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[
 
 
 def _generators(name: str, seed: int, repetition: int) -> Callable[[int], np.random.Generator]:
-    """Return a function that gives the random number generator of each purpose."""
     crc = zlib.crc32(name.encode())
     return lambda purpose: np.random.default_rng([seed, crc, repetition, purpose])
 
 
 def _binary(signs: dict[str, NDArray[Any]], where: str) -> NDArray[Any]:
-    """Return the signs of the only task, by which a stream is balanced."""
     if list(signs) != ["-"]:
         raise InputError(f"{where}: 'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'")
     return signs["-"]

@@ -55,7 +55,7 @@ def _make(base: type[T], name: str, variants: Variants, several: Variants) -> ty
     def __init__(self: BudgetEstimator, **given: Any) -> None:
         for key in given:
             if key not in arguments:
-                why = f"; {_NO_WEIGHTS}" if key == "class_weight" else ""
+                why = "; the rule of its paper gives every class the same weight" if key == "class_weight" else ""
                 raise TypeError(f"{title} has no argument {key!r}{why}; it takes {', '.join(arguments)}")
         for key, value in (arguments | given).items():
             setattr(self, key, value)
@@ -246,7 +246,6 @@ def _example(title: str, learner: type[Any], classifies: bool) -> list[str]:
 
 # -- all of them -------------------------------------------------------------------------------------------------------
 
-_NO_WEIGHTS = "the rule of its paper gives every class the same weight"
 _SEVERAL = learners.registry("multiclass")
 CLASSIFIERS = {
     made.__name__: made
