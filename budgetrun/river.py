@@ -118,10 +118,7 @@ class _Model:
         if row is None or (self._n_classes and y not in self._codes):
             # If the example is refused, there is no new key or label.
             _check(x)
-        self._learn_row(x, row, self._code(y))
-
-    def _learn_row(self, x: dict[Any, Any], row: Any, code: Any) -> None:
-        """Learn from an example, as an array if its keys have columns already."""
+        code = self._code(y)
         if row is None:
             self._admit(x)
             row = self._row(x)
@@ -146,7 +143,8 @@ class _Model:
         if np.isnan(table).any():
             for values, code in zip(table.tolist(), codes, strict=True):
                 x = self._filled(dict(zip(X.columns, values, strict=True)))
-                self._learn_row(x, None, code)
+                self._admit(x)
+                self._learn(self._row(x), code)
             return
         self._admit(X.columns)
         rows = self._rows(X.columns, table)
