@@ -61,7 +61,6 @@ class _Model:
     """Base of classifiers and regressors: columns for keys, and an estimator that is made when needed."""
 
     _made: type[estimators.BudgetEstimator]
-    _scored: tuple[str, str]  # the estimator's methods for the scores of one row and of many
     _n_classes: int = 0  # of classifiers
     _codes: dict[Any, int]
 
@@ -119,10 +118,7 @@ class _Model:
         if row is None or (self._n_classes and y not in self._codes):
             # If the example is refused, there is no new key or label.
             _check(x)
-        self._learn_row(x, row, self._code(y))
-
-    def _learn_row(self, x: dict[Any, Any], row: Any, code: Any) -> None:
-        """Learn from an example, as an array if its keys have columns already."""
+        code = self._code(y)
         if row is None:
             self._admit(x)
             row = self._row(x)
@@ -147,7 +143,8 @@ class _Model:
         if np.isnan(table).any():
             for values, code in zip(table.tolist(), codes, strict=True):
                 x = self._filled(dict(zip(X.columns, values, strict=True)))
-                self._learn_row(x, None, code)
+                self._admit(x)
+                self._learn(self._row(x), code)
             return
         self._admit(X.columns)
         rows = self._rows(X.columns, table)
@@ -170,7 +167,6 @@ class _Model:
         return made
 
     def _learn(self, row: np.ndarray, code: Any) -> None:
-        """Learn from one row and a label as `_code` returns it."""
         classes = [range(self._n_classes)] if self.estimator is None and self._n_classes else []
         if self.estimator is None:
             self.estimator = self._new_estimator()
@@ -210,7 +206,7 @@ class _Model:
             _check(x)
             row = self._row(x, self._places(x))
         try:
-            return getattr(self.estimator, self._scored[0])(row)
+            return self.estimator._value(row)
         except ValueError:
             _check(x)
             raise
@@ -222,7 +218,7 @@ class _Model:
             return np.array([self._score_of(dict(zip(X.columns, row, strict=True))) for row in table.tolist()])
         if self.estimator is None or not len(table):
             return np.zeros((len(table), *np.shape(self._before())))
-        scores: np.ndarray = getattr(self.estimator, self._scored[1])(self._rows(X.columns, table))
+        scores: np.ndarray = self.estimator._values(self._rows(X.columns, table))
         return scores
 
     # -- columns -------------------------------------------------------------------------------------------------------
@@ -241,7 +237,6 @@ class _Model:
         return np.frombuffer(row)
 
     def _rows(self, keys: Iterable[Any], table: np.ndarray) -> np.ndarray:
-        """Return the examples of a table as an array."""
         places = self._places(keys)
         rows = np.zeros((len(table), len(self._sums)))
         rows[:, [places[key] for key in keys]] = table
@@ -284,7 +279,6 @@ class _Model:
 class BudgetClassifier(_Model, base.MiniBatchClassifier):
     """An online learner as a classifier of river; each learner has its own subclass."""
 
-    _scored = "decision_one", "decision_function"
     classes: Sequence[Any] | None
     probabilities: bool
 
@@ -377,8 +371,6 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
 
 class BudgetRegressor(_Model, base.MiniBatchRegressor):
     """An online learner as a regressor of river; each learner has its own subclass."""
-
-    _scored = "predict_one", "predict"
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Return f(x); 0 before the first example."""

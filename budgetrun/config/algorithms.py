@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 from budgetrun.base.limits import parse_bytes
 from budgetrun.base.params import Task
@@ -243,7 +243,7 @@ def tasks_of(name: str) -> list[Task]:
     """Return the tasks for which there is a learner of this name."""
     from budgetrun import learners
 
-    tasks: tuple[Task, ...] = get_args(Task)
+    tasks = [problem.name for problem in PROBLEMS.values()]
     return [task for task in tasks if name in learners.registry(task) or name in kinds.programs(task)]
 
 

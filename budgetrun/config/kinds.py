@@ -69,14 +69,10 @@ def find(name: str) -> RunKind:
     return registry()[name]
 
 
-@cache
-def _by_algorithm() -> dict[str, RunKind]:
-    return {name: kind for kind in registry().values() for name in kind.algorithms()}
-
-
 def kind_of(algorithm: Any) -> RunKind | None:
     """Return the kind that has an algorithm of this name; None for learners, and for anything but a name."""
-    return _by_algorithm().get(algorithm) if isinstance(algorithm, str) else None
+    known = registry().values() if isinstance(algorithm, str) else ()
+    return next((kind for kind in known if algorithm in kind.algorithms()), None)
 
 
 @cache

@@ -16,7 +16,7 @@ from budgetrun.base.registry import parameters
 from budgetrun.config import problems
 from budgetrun.config.algorithms import AlgorithmReader, check_fit, kind_of_all, selections, title_of
 from budgetrun.config.problems import Checker, FileName, Labels, Values, ValueType, value_types
-from budgetrun.config.report import ReportReader
+from budgetrun.config.report import MAPPING, ReportReader
 from budgetrun.config.schema import MOST_RUNS, AlgorithmSpec, Config, DatasetSpec, KernelSpec, Profile
 from budgetrun.config.yaml import KeyPath, Mistake, parse, read_text
 
@@ -25,7 +25,6 @@ MOST_SETTINGS = 100_000  # the most settings of an algorithm on a dataset: each 
 _PROFILE = ValueType(FileName)
 # The most names of files that are read to find Parquet among them: a large folder of other files takes no time.
 _MOST_NAMES = 10_000
-_MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 
 def load(path_or_name: str | Path, profile: str = "full") -> Config:
@@ -206,12 +205,11 @@ def _profiles(checker: Checker, data: Any) -> dict[str, Profile]:
 def _top_types() -> dict[str, ValueType]:
     types = {key: wanted for key, wanted in value_types(Config).items() if key not in ("profile", "tasks")}
     some = dict.fromkeys(("datasets", "algorithms"), ValueType(_Some))
-    mappings = dict.fromkeys(("report", "profiles"), _MAPPING)
-    return types | some | mappings | {"kernel": _MAPPING, "select": ValueType(_Some, required=False)}
+    mappings = dict.fromkeys(("report", "profiles"), MAPPING)
+    return types | some | mappings | {"kernel": MAPPING, "select": ValueType(_Some, required=False)}
 
 
 def _kernel(checker: Checker, data: Any, path: KeyPath) -> KernelSpec | None:
-    """Return a kernel; None if there is none or it is wrong."""
     if data is None:
         return None
     from budgetrun import kernels
@@ -252,7 +250,7 @@ def _dataset(
     ``with_kernel`` is true if the config gives a kernel, even a wrong one.
     """
     before = len(checker.problems)
-    values = checker.values(data, path, {**value_types(DatasetSpec), "kernel": _MAPPING})
+    values = checker.values(data, path, {**value_types(DatasetSpec), "kernel": MAPPING})
     if not isinstance(data, dict):
         return None
     values["repetitions"] = values.get("repetitions") or repetitions

@@ -23,7 +23,7 @@ from budgetrun.config.schema import AlgorithmSpec, Published, ReportSpec
 from budgetrun.config.yaml import KeyPath, read_text
 
 _LIST = ValueType(list[Any] | None, required=False)
-_MAPPING = ValueType(dict[str, Any] | None, required=False)
+MAPPING = ValueType(dict[str, Any] | None, required=False)
 
 IN_BRACES = r"\{(\w+)\}"  # a number in a text
 
@@ -64,7 +64,7 @@ class ReportReader:
         if data is None:
             return ReportSpec(titles=self.titles)
         path = ("report",)
-        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST, "numbers": _MAPPING}
+        types = {**value_types(ReportSpec), "tables": _LIST, "figures": _LIST, "findings": _LIST, "numbers": MAPPING}
         given = self.checker.values(data, path, types)
         found: dict[str, list[Values]] = {}
         for key, read in {"tables": self._table, "figures": self._figure, "findings": self._finding}.items():
@@ -148,7 +148,7 @@ class ReportReader:
             self.checker.add(path, text)
 
     def _table(self, data: Any, path: KeyPath) -> Values:
-        values = self.checker.values(data, path, {**value_types(schema.TableSpec), "choose": _MAPPING})
+        values = self.checker.values(data, path, {**value_types(schema.TableSpec), "choose": MAPPING})
         if values.get("choose") is not None:
             values["choose"] = self._choose(values["choose"], (*path, "choose"))
         self.checker.labels_of(values, path, columns=self.labels, relative_to=self.labels, rows=self.datasets)
@@ -179,12 +179,11 @@ class ReportReader:
                     text = f"{has_no} dataset or label {name!r}{nearest(name, names)}"
                     self.checker.add((*path, "aliases", key), text)
             if rows is not None and values.get("tolerance_sd") and all(row.sd is None for row in rows):
-                text = f"needs published standard deviations, and {has_no} {sd_column(quantity)}"
+                text = f"needs published standard deviations, and {has_no} {value_column(quantity)}_sd"
                 self.checker.add((*path, "tolerance_sd"), text)
         return values
 
     def _published(self, expected: str, quantity: str, path: KeyPath) -> tuple[Published, ...] | None:
-        """Return the content of a file of published numbers; None if it is wrong."""
         rows, problems = read_published(self.checker.folder / expected, expected, quantity)
         for text in problems:
             self.checker.add((*path, "expected"), text)
@@ -257,11 +256,6 @@ def value_column(quantity: str) -> str:
     return "seconds" if quantity == "seconds_ratio" else QUANTITIES[quantity].csv_column
 
 
-def sd_column(quantity: str) -> str:
-    """Return the column with the published standard deviations of a quantity."""
-    return f"{value_column(quantity)}_sd"
-
-
 _VALUES = tuple(dict.fromkeys(map(value_column, QUANTITIES)))
 
 
@@ -269,8 +263,8 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     """Return the published numbers of a table's ``quantity``, and one sentence per problem.
 
     The CSV file has the columns ``dataset``, ``label`` and `value_column`. The columns ``budget``, ``budget_fraction``,
-    ``setting`` and `sd_column` are optional, and their cells may be empty. If the file has other quantities too, any
-    number may be missing. ``shown`` is its path for messages.
+    ``setting`` and that of the standard deviation (``_sd``) are optional, and their cells may be empty. If the file has
+    other quantities too, any number may be missing. ``shown`` is its path for messages.
     """
     if not os.path.exists(path):
         return (), [f"no such file: {path}"]
@@ -282,7 +276,8 @@ def read_published(path: Path, shown: str, quantity: str) -> tuple[tuple[Publish
     except csv.Error as error:
         return (), [f"{shown}: not CSV ({error})"]
     _, header = lines.pop(0) if lines else (1, [])
-    value, sd = value_column(quantity), sd_column(quantity)
+    value = value_column(quantity)
+    sd = f"{value}_sd"
     needed = [*_REQUIRED, value]
     allowed = list(dict.fromkeys([*needed, *_OPTIONAL, *_VALUES, *(f"{name}_sd" for name in _VALUES)]))
     problems = [

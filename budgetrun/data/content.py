@@ -343,7 +343,6 @@ class _Sequential(io.RawIOBase):
 
 
 def _arriving(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield bytes as soon as they arrive."""
     try:
         descriptor = stream.fileno()
     except OSError:

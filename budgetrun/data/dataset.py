@@ -24,7 +24,7 @@ from budgetrun.data.generators import GENERATORS, completed
 from budgetrun.data.tables import format_of, is_table, origin_of, reader_of, stamp_of
 from budgetrun.data.tables.encode import Missing
 from budgetrun.data.tables.table import Table
-from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, stored
+from budgetrun.kernels.kinds import BYTES, IntegerRows, Matrix, Rows, as_whole, dense, stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,40 +115,8 @@ KEPT_BYTES = 150e6
 _kept: dict[tuple[str, tuple[str, ...], tuple[Stamp, ...]], Dataset] = {}
 
 
-def load_card(card: Card, parts: tuple[str, ...], data_dir: Path | None = None, download: bool = True) -> Dataset:
-    """Return some parts of a card's dataset, one after the other, from files found or downloaded.
-
-    All content is compared with the card: with its checksums, or where they are not known with its counts.
-    """
-    stamps = tuple(Stamp.of(path) for path in files.locate(card, parts, data_dir, download))
-    key = card.name, parts, stamps
-    dataset = _kept[key] = _kept.pop(key) if key in _kept else _load_card(*key)
-    while len(_kept) > 1 and sum(kept.data_bytes for kept in _kept.values()) > KEPT_BYTES:
-        del _kept[next(iter(_kept))]
-    return dataset
-
-
-@dataclass(frozen=True)
-class Own:
-    """Settings for a user's own table: its ``label`` (first, last, a name, or a number from 1) and ``missing``."""
-
-    label: str | int = "first"
-    missing: Missing = "refuse"
-
-
-def load_own(path: Path, where: str, key: str = "path", own: Own | None = None, like: Path | None = None) -> Dataset:
-    """Return a user's own file; a test file has the columns and categories of ``like``, the file of its stream."""
-    if str(path) == "-":
-        raise InputError(f"{where}: {key}: standard input can be read only once; type: budgetrun run -")
-    if is_url(str(path)):
-        raise InputError(f"{where}: {key}: URLs are read by budgetrun run; download the file, and give its path")
-    if not is_table(path):
-        advice = "give a path from the config's folder, or an absolute one"
-        raise InputError(f"{where}: {key}: no file {shown_path(path)}; {advice}")
-    return _load_own(stamp_of(path), own or Own(), None if like is None else stamp_of(like))
-
-
 def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> Dataset:
+    """Return files one after the other; all content is compared with the card, by checksums or else by counts."""
     card = cards.card(name)
     where = " and ".join(shown_path(stamp.path) for stamp in stamps)
     contents: list[Content] = []
@@ -182,9 +150,10 @@ def _load_card(name: str, parts: tuple[str, ...], stamps: tuple[Stamp, ...]) -> 
 
 
 @lru_cache(maxsize=2)
-def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
+def _load_own(stamp: Stamp, label: str | int, missing: Missing, like: Stamp | None) -> Dataset:
+    """Return a user's own file; a test file has the columns and categories of ``like``, the file of its stream."""
     path = stamp.path
-    other = None if like is None else _load_own(like, own, None)
+    other = None if like is None else _load_own(like, label, missing, None)
     origin: Origin = origin_of(path)
     name = format_of(origin)
     reader = None if name == "libsvm" else reader_of(name)
@@ -201,7 +170,7 @@ def _load_own(stamp: Stamp, own: Own, like: Stamp | None) -> Dataset:
     if encoding is not None and not source.named and not any(column["categories"] for column in encoding["columns"]):
         encoding = None  # columns of numbers without names
     # Without classes: labels may be measured numbers.
-    table = Table(source, own.label, own.missing, classes=(), encoding=encoding)
+    table = Table(source, label, missing, classes=(), encoding=encoding)
     if table.label_column is None:
         raise InputError(f"{table.where}: no column of labels, such as the stream's file has")
     X, y = table.whole(n_bytes)
@@ -217,25 +186,52 @@ def _shown(counts: dict[Label, int]) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """Some parts of a card, a generator with its options, or a user's own file."""
+    """A dataset's stream or test set: some parts of a card, a generator with its options, or a user's own file."""
 
-    where: str  # the dataset's name in messages
+    spec: DatasetSpec
     card: Card | None = None  # None for a user's own file
     parts: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
-    path: Path = Path()
-    key: str = "path"  # the config's key for that file, or 'test_path'
-    own: Own = field(default_factory=Own)
-    like: Path | None = None  # for a test file, the file of its stream
+    key: str = "path"  # the config's key for the user's file, or 'test_path'
 
-    def load(self, data_dir: Path | None, rng: np.random.Generator | None = None, download: bool = True) -> Dataset:
+    @property
+    def where(self) -> str:
+        """The dataset's name in messages."""
+        return f"dataset '{self.spec.label}'"
+
+    @property
+    def path(self) -> Path:
+        """The user's file."""
+        found: Path = getattr(self.spec, self.key)
+        return found
+
+    def load(
+        self, data_dir: Path | None = None, rng: np.random.Generator | None = None, download: bool = True
+    ) -> Dataset:
         """Return the examples, in file order; ``rng`` draws generated ones."""
         if (card := self.card) is None:
-            return load_own(self.path, self.where, self.key, self.own, self.like)
+            return self._load_own()
         if card.format == "generated":
             examples = Examples(*GENERATORS[card.name].draw(rng, **self.options))
             return Dataset.of(examples, {}, card.reader, sha256=self._sha256_of_generated(card))
-        return load_card(card, self.parts, data_dir, download)
+        stamps = tuple(Stamp.of(path) for path in files.locate(card, self.parts, data_dir, download))
+        key = card.name, self.parts, stamps
+        dataset = _kept[key] = _kept.pop(key) if key in _kept else _load_card(*key)
+        while len(_kept) > 1 and sum(kept.data_bytes for kept in _kept.values()) > KEPT_BYTES:
+            del _kept[next(iter(_kept))]
+        return dataset
+
+    def _load_own(self) -> Dataset:
+        where, path, spec = f"{self.where}: {self.key}", self.path, self.spec
+        if str(path) == "-":
+            raise InputError(f"{where}: standard input can be read only once; type: budgetrun run -")
+        if is_url(str(path)):
+            raise InputError(f"{where}: URLs are read by budgetrun run; download the file, and give its path")
+        if not is_table(path):
+            advice = "give a path from the config's folder, or an absolute one"
+            raise InputError(f"{where}: no file {shown_path(path)}; {advice}")
+        like = stamp_of(spec.path) if self.key == "test_path" and spec.path else None
+        return _load_own(stamp_of(path), spec.label_column, spec.missing, like)
 
     def _sha256_of_generated(self, card: Card) -> str:
         options = " ".join(f"{name}={self.options[name]}" for name in sorted(self.options))
@@ -286,18 +282,13 @@ def sources_of(spec: DatasetSpec) -> tuple[Source, Source | None]:
     if known is not None and known.numbers and problem_of(spec.task).of_signs:
         raise InputError(f"{where}: its labels are measured numbers, not classes; use 'task: regression'")
     if known is None:
-        assert spec.path is not None
-        own = Own(spec.label_column, spec.missing)
-        stream, test = Source(where, path=spec.path, own=own), None
-        if spec.test_path is not None:
-            test = Source(where, path=spec.test_path, key="test_path", own=own, like=spec.path)
-        return stream, test
+        return Source(spec), None if spec.test_path is None else Source(spec, key="test_path")
     if is_generated:
-        return Source(where, known, options=completed(known, spec.options, where)), None
-    stream = Source(where, known, known.chosen_parts(spec.parts))
+        return Source(spec, known, options=completed(known, spec.options, where)), None
+    stream = Source(spec, known, known.chosen_parts(spec.parts))
     if spec.test is None:
         return stream, None
-    test = Source(where, known, known.chosen_parts(spec.test, "test"))
+    test = Source(spec, known, known.chosen_parts(spec.test, "test"))
     if learned := sorted(set(stream.parts) & set(test.parts)):
         raise InputError(
             f"{where}: test: part '{learned[0]}' is also in the stream; a test set has examples that are not learned: "
@@ -342,8 +333,7 @@ def _like(X: Rows, other: Rows) -> Rows:
 
     def copied(found: Matrix) -> Matrix:
         if isinstance(stored(other), np.ndarray):
-            dense = found if isinstance(found, np.ndarray) else found.toarray()
-            return np.pad(dense, ((0, 0), (0, other.shape[1] - dense.shape[1])))
+            return np.pad(dense(found), ((0, 0), (0, other.shape[1] - X.shape[1])))
         sparse = csr_array(found, copy=True)
         sparse.resize((sparse.shape[0], other.shape[1]))
         return canonical(sparse)

@@ -149,11 +149,8 @@ def _download(card: Card, file: CardFile) -> tuple[Path | None, str, bool]:
                 why, offline = f"{url} sent a damaged file, which was discarded", False
             else:
                 if found == file.sha256:
-                    return (
-                        arrived.replace(target.with_name(bare_name(target.name) + compression(arrived.name))),
-                        "",
-                        False,
-                    )
+                    kept = target.with_name(bare_name(target.name) + compression(arrived.name))
+                    return arrived.replace(kept), "", False
                 told = f"sha256 {found}, expected {file.sha256}"
                 why, offline = f"{url} sent another file, which was discarded: {told}", False
     return None, why, offline

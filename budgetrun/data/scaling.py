@@ -84,9 +84,8 @@ def _unit_norm(X: Matrix, tests: list[Matrix], where: str) -> None:
             norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
             matrix /= _nonzero(_finite(norms, "unit_norm", where))[:, None]
         else:
-            rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-            norms = np.sqrt(np.bincount(rows, weights=matrix.data**2, minlength=matrix.shape[0]))
-            matrix.data /= _nonzero(_finite(norms, "unit_norm", where))[rows]
+            norms = np.sqrt(whole_squares(matrix))
+            matrix.data /= np.repeat(_nonzero(_finite(norms, "unit_norm", where)), np.diff(matrix.indptr))
 
 
 def _minmax(X: Matrix, tests: list[Matrix], where: str) -> None:
@@ -102,7 +101,6 @@ def _minmax(X: Matrix, tests: list[Matrix], where: str) -> None:
 
 
 def _move_and_divide(X: Matrix, origin: Dense, divisor: Dense, constant: NDArray[np.bool_]) -> None:
-    """Move and divide features in place; those that are constant become 0."""
     if isinstance(X, np.ndarray):
         X -= origin
         X /= _nonzero(divisor)
@@ -115,7 +113,6 @@ def _move_and_divide(X: Matrix, origin: Dense, divisor: Dense, constant: NDArray
 
 
 def _refuse_moved_zeros(X: csr_array, moves: NDArray[np.bool_], reason: str, where: str) -> None:
-    """Raise an InputError if a feature that moves has zeros."""
     faults = np.flatnonzero(moves & (np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]))
     if len(faults):
         raise InputError(

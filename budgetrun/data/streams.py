@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -143,7 +143,7 @@ def open_stream(
     flip = np.where(rng(NOISE).random(len(rows)) < spec.noise, np.int8(-1), np.int8(1))
     rows, flip = rows[: spec.n_examples], flip[: spec.n_examples]
 
-    codes, classes = dataset.codes[rows], _classes(spec, dataset.classes)
+    codes, classes = dataset.codes[rows], list(dataset.classes) if problem_of(spec.task).of_classes else []
     test_X, test_codes = (None, codes) if tested is None else fitted(where, tested, dataset)
     X, test_X = scaled(_take(dataset.X, rows), spec.scale, where, test_X)
     of_test = {name: signs[name][test_codes] for name in wanted}
@@ -163,9 +163,10 @@ def stream_info(
     source, test_source = sources_of(spec)
     where = source.where
     facts = source.facts(data_dir, download, verify)
-    signs = _signs(spec, source, list(facts.counts))
-    if problem_of(spec.task).of_classes:
-        check_exact(facts.counts, where)
+    labels, problem = list(facts.counts), problem_of(spec.task)
+    signs = _signs(spec, source, labels)
+    if problem.of_classes:
+        check_exact(labels, where)
     n_examples = facts.n_examples
     if spec.balanced:
         sides = _binary(signs, where)
@@ -190,8 +191,8 @@ def stream_info(
         sha256=sha256,
         files=hashes,
         notes=list(dict.fromkeys(note for one in read for note in one.notes)),
-        classes=_classes(spec, facts.counts),
-        n_classes=problem_of(spec.task).n_classes(len(facts.counts)) or 2,
+        classes=labels if problem.of_classes else [],
+        n_classes=problem.n_classes(len(labels)) or 2,
         n_test=sum(one.n_examples for one in read[1:]),
         readers=list(dict.fromkeys(one.reader for one in read)),
         data_bytes=sum(one.data_bytes for one in read),
@@ -208,12 +209,7 @@ def _kind(facts: Facts, scale: str) -> str:
 
 
 def _with_test(stream: str, test: str) -> str:
-    """Return the checksum of a stream together with its test set."""
     return hashlib.sha256(f"stream {stream}\ntest {test}".encode()).hexdigest()
-
-
-def _classes(spec: DatasetSpec, labels: Iterable[Label]) -> list[Label]:
-    return list(labels) if problem_of(spec.task).of_classes else []
 
 
 def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[str, NDArray[Any]]:
@@ -222,13 +218,11 @@ def _signs(spec: DatasetSpec, source: Source, classes: Sequence[Label]) -> dict[
 
 
 def _generators(name: str, seed: int, repetition: int) -> Callable[[int], np.random.Generator]:
-    """Return a function that gives the random number generator of each purpose."""
     crc = zlib.crc32(name.encode())
     return lambda purpose: np.random.default_rng([seed, crc, repetition, purpose])
 
 
 def _binary(signs: dict[str, NDArray[Any]], where: str) -> NDArray[Any]:
-    """Return the signs of the only task, by which a stream is balanced."""
     if list(signs) != ["-"]:
         raise InputError(f"{where}: 'balanced' goes with 'task: binary'; remove it or the 'task: equal_splits'")
     return signs["-"]

@@ -55,7 +55,7 @@ def _make(base: type[T], name: str, variants: Variants, several: Variants) -> ty
     def __init__(self: BudgetEstimator, **given: Any) -> None:
         for key in given:
             if key not in arguments:
-                why = f"; {_NO_WEIGHTS}" if key == "class_weight" else ""
+                why = "; the rule of its paper gives every class the same weight" if key == "class_weight" else ""
                 raise TypeError(f"{title} has no argument {key!r}{why}; it takes {', '.join(arguments)}")
         for key, value in (arguments | given).items():
             setattr(self, key, value)
@@ -82,7 +82,8 @@ random_state : int >= 0, numpy.random.RandomState or None
     scikit-learn's name for ``seed``: an integer is the seed, a RandomState draws one whenever a fit begins, and None
     leaves it to ``seed``. The seed in use is `seed_`.
 """
-_OF_ALL = """
+# Of each name, those that are its arguments.
+_OPTIONS = """
 kernel : {"gaussian", "linear", "polynomial", "multitask"}
     The kernel; "gaussian" by default.
 gamma : float > 0, "auto", "scale" or None
@@ -105,31 +106,21 @@ b : float, >= 0
     How much the tasks share: values between two tasks are b / (n_tasks + b) times those within one.
 base : {"gaussian", "polynomial", "linear"}
     The multitask kernel's kernel of the other columns, with its parameters as above.
-"""
-_TIE = """
 tie : {"mistake", "positive"}
     In training, a score of exactly 0 is a mistake (default), or predicts the second class. `predict` always
     returns the second class for it.
     With more than two classes only "mistake" is possible.
-"""
-_DTYPE = """
 missing : {"fill", "refuse"}
     Missing values, NaN or None, of dense rows: the mean of the column's values in the rows before, with one more
     feature per column that tells whether the value was missing; or an error, as always with the multitask kernel.
     `support_set_` has these features last, once a value was missing.
 dtype : {"float64", "float32"}
     Type of kernel values and scores.
-"""
-_AVERAGED = """
 averaged : bool
     Predict with the mean of the hypotheses of all rounds (online-to-batch conversion) instead of the last
     hypothesis. It can be changed after fitting.
-"""
-_PROBABILITIES = """
 probabilities : bool
     Offer probabilities. Their calibration is fitted while learning, which takes a few microseconds per round.
-"""
-_FIXED = """
     With them, ``averaged`` cannot be changed after fitting.
 """
 _ATTRIBUTES = """
@@ -183,13 +174,11 @@ def _page(title: str, variants: Variants, several: Variants, arguments: dict[str
         lines.append("variant : {" + ", ".join(f'"{v}"' for v in variants) + "}")
         lines += [f"    {v}: {pages[v, 0]['summary']}" for v in variants]
     lines += _parameters(pages, arguments)
-    averaged = "averaged" in arguments
-    options = [_OF_ALL, _TIE * of_classes, _DTYPE, _AVERAGED * averaged, _PROBABILITIES * of_classes]
-    options.append(_FIXED * (averaged and of_classes))
+    lines += [line for name, entry in entries(_OPTIONS) if name in arguments for line in entry.splitlines()]
     attributes = [_ATTRIBUTES, _OF_CLASSIFIERS * of_classes, _SEED * ("seed" in arguments)]
-    lines += [line for text in [*options, "\n\n", *attributes] for line in text.splitlines()[1:]]
-    if "hierarchy" not in arguments:
-        lines = [line for line in lines if "hierarchy" not in line]
+    lines += [line for text in ["\n\n", *attributes] for line in text.splitlines()[1:]]
+    for name in {"hierarchy", "averaged"} - arguments.keys():
+        lines = [line for line in lines if name not in line]
     lines += ["", "References", "----------"]
     for text, owners in _by_text({key: of_one["References"] for key, of_one in pages.items()}):
         lines += ([f"{_owners(owners, pages)}:"] if len(owners) < len(pages) else []) + text.splitlines()
@@ -257,7 +246,6 @@ def _example(title: str, learner: type[Any], classifies: bool) -> list[str]:
 
 # -- all of them -------------------------------------------------------------------------------------------------------
 
-_NO_WEIGHTS = "the rule of its paper gives every class the same weight"
 _SEVERAL = learners.registry("multiclass")
 CLASSIFIERS = {
     made.__name__: made

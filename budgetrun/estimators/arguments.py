@@ -151,7 +151,6 @@ def _chosen(given: dict[str, Any], learner: type[Learner], among: list[type[Lear
 
 
 def _seed(random_state: Any, seed: Any, default: Any) -> int:
-    """Return the seed that scikit-learn's argument stands for."""
     if seed not in (None, default):
         raise ValueError(f"random_state is another name for seed: give one of them, got seed={seed!r} as well")
     if isinstance(random_state, np.random.RandomState):

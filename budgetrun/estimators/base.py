@@ -20,7 +20,7 @@ from budgetrun.data.scaling import Means
 from budgetrun.engine import Group, score
 from budgetrun.estimators.arguments import Variants, finds_gamma, found_gamma, group_options
 from budgetrun.kernels import registry
-from budgetrun.kernels.kinds import enlarged
+from budgetrun.kernels.kinds import dense, enlarged
 from budgetrun.kernels.width import ROUNDS
 from budgetrun.play.metrics import Calibration
 from budgetrun.state import save_state
@@ -361,7 +361,6 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._calibration = Calibration() if self._in_force.get("probabilities") else None
 
     def _refuse_dicts(self, X: Any) -> None:
-        """Raise a ValueError if rows are dicts, as river has them."""
         rows = X if isinstance(X, list) or (isinstance(X, np.ndarray) and X.ndim == 1) else [X]
         first = rows[0] if len(rows) else None
         # Sparse matrices of one format are dicts, too.
@@ -408,7 +407,6 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return used
 
     def _rearrange(self, features: list[int], n_features: int) -> None:
-        """Change the features, as `budgetrun.engine.Group.rearrange` does."""
         self._group.rearrange(features, n_features)
         self.n_features_in_ = n_features
         self._early = self._early and [(enlarged(X[:, features], len(X), n_features), y) for X, y in self._early]
@@ -447,7 +445,6 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return f"fitted with {what}" if changed else ""
 
     def _refuse(self, refused: dict[str, Any]) -> None:
-        """Refuse arguments of `fit` that no learner has."""
         for name, value in refused.items():
             if name != "sample_weight":
                 raise TypeError(f"{type(self).__name__}.fit has no argument {name!r}")
@@ -608,10 +605,7 @@ def _is_row(X: Any) -> bool:
 
 
 def _in_form(X: Any, sparse: bool) -> Any:
-    """Return rows as a csr_array or as a dense array."""
-    if sparse:
-        return sp.csr_array(X)
-    return X.toarray() if sp.issparse(X) else X
+    return sp.csr_array(X) if sparse else dense(X)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -486,7 +486,6 @@ class Fleet:
         return np.fromiter(map(self._numbers.get, names, repeat(-1)), dtype=np.int64, count=len(names))
 
     def _row(self, x: Any) -> np.ndarray:
-        """Return an example as it is stored."""
         row = np.asarray(x)
         if row.ndim != 1 or self.dtype == "sparse":
             rows = x if sp.issparse(x) else row[None]

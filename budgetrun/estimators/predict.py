@@ -159,17 +159,15 @@ def _opened(
     """Open the stream with the features of the model; ``classes`` is empty for numbers."""
     if encoding is not None:
         return open_table(source, label=label, missing=missing, encoding=encoding, key=getattr(model, "by", None))
-    d, names = model.n_features_in_, getattr(model, "feature_names_in_", None)
-    columns = [
-        Column(str(i) if names is None else str(names[i - 1]), i, "number", "", named=names is not None)
-        for i in range(1, d + 1)
-    ]
+    d, named = model.n_features_in_, hasattr(model, "feature_names_in_")
+    names = model.feature_names_in_ if named else range(1, d + 1)
+    columns = [Column(str(name), i, "number", "", named=named) for i, name in enumerate(names, start=1)]
     if label is not None:
         if source == "-":
             raise InputError("--label: not with standard input, for a model that was saved without its encoding")
         found = open_table(source, label=label, missing=missing, classes=classes).label_column
         if found is not None:
-            columns.insert(found.position - 1 if names is None else d, found)
+            columns.insert(d if named else found.position - 1, found)
     learned = {"columns": list(map(asdict, columns)), "classes": classes, "n_features": d, "sparse": model._sparse}
     try:
         return open_table(source, label=label, missing=missing, encoding=learned)

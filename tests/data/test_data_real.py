@@ -9,7 +9,7 @@ from cases import EXHAUSTIVE
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, list_cards, open_stream, stream_info, verify
-from budgetrun.data.dataset import load_card
+from budgetrun.data.dataset import Source
 from budgetrun.kernels.kinds import floats
 
 pytestmark = [
@@ -34,7 +34,7 @@ def test_every_file_has_its_checksum(card):
     ids=lambda v: getattr(v, "name", v),
 )
 def test_every_part_has_the_counts_of_its_card(card, part):
-    found = load_card(card, (part,))
+    found = Source(DatasetSpec(name=card.name), card, (part,)).load()
     assert found.X.shape == (card.n_examples[part], card.n_features)
     assert dict(zip(found.classes, np.bincount(found.codes), strict=True)) == card.labels[part]
     if scipy.sparse.issparse(floats(found.X)):
@@ -49,7 +49,7 @@ def test_what_has_no_checksum_is_what_its_card_says(card):
     parts = tuple(card.files)
     if {state for _, _, state in verify(card)} != {"unverified"}:
         pytest.skip("not here")
-    found = load_card(card, parts)
+    found = Source(DatasetSpec(name=card.name), card, parts).load()
     assert found.X.shape == (sum(card.n_examples.values()), card.n_features)
 
 

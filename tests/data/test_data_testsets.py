@@ -11,7 +11,7 @@ from made_files import COMPRESS, npz
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream, stream_info
 from budgetrun.data.content import Stamp, hashed
-from budgetrun.data.dataset import Own, load_own
+from budgetrun.data.dataset import Source
 from budgetrun.kernels.kinds import floats, stored
 
 
@@ -209,12 +209,16 @@ OWN = {
 }
 
 
+def read_own(path, **given):
+    return Source(DatasetSpec(name="own", path=path, **given)).load()
+
+
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("name", OWN)
 def test_own_file_by_name_or_by_its_looks(tmp_path, name, suffix):
     path = tmp_path / (name + suffix)
     path.write_bytes(COMPRESS[suffix](OWN[name]))
-    dataset = load_own(path, "dataset 'mine'")
+    dataset = read_own(path)
     assert floats(dataset.X).tolist() == [[2], [3]]
     assert dataset.classes == (-1, 1)
     assert dataset.codes.tolist() == [1, 0]
@@ -224,11 +228,11 @@ def test_own_file_by_name_or_by_its_looks(tmp_path, name, suffix):
 def test_own_file_stays_sparse_where_that_is_cheaper(tmp_path):
     path = tmp_path / "s.libsvm"
     path.write_bytes(b"1 1:2 65:1\n-1 3:3\n")
-    assert scipy.sparse.issparse(floats(load_own(path, "").X))
+    assert scipy.sparse.issparse(floats(read_own(path).X))
     path.write_bytes(b"1 1:2 64:1\n-1 3:3\n")
-    assert isinstance(floats(load_own(path, "").X), np.ndarray)
+    assert isinstance(floats(read_own(path).X), np.ndarray)
     path.write_bytes(b"1 " + b" ".join(b"%d:1" % i for i in range(1, 81)) + b"\n")
-    assert isinstance(floats(load_own(path, "").X), np.ndarray)
+    assert isinstance(floats(read_own(path).X), np.ndarray)
 
 
 @pytest.mark.parametrize("key", ["path", "test_path"])
@@ -242,7 +246,7 @@ def test_own_file_missing(tmp_path, key):
 def test_an_own_table_with_text_labels_categories_and_missing_values(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("id,age,city,label\n0,3,Rome,spam\n1,,Oslo,ham\n2,4,Oslo,ham\n")
-    dataset = load_own(path, "", own=Own("label", "skip"))
+    dataset = read_own(path, label_column="label", missing="skip")
     assert floats(dataset.X).tolist() == [[3, 0, 1], [4, 1, 0]]
     assert dataset.classes == ("ham", "spam")
     assert [note.removeprefix(f"{path}: ") for note in dataset.notes] == [

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sentences import one_sentence
 
 from budgetrun.base.errors import InputError
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import dataset, formats
 from budgetrun.data.content import read_content
 from budgetrun.kernels.kinds import floats
@@ -156,7 +157,7 @@ def test_a_users_own_file_is_refused_or_read(data, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / f"own{suffix}{compression}"
     path.write_bytes(COMPRESS[compression](stored) if compression else stored)
     try:
-        loaded = dataset.load_own(path, "dataset 'own'")
+        loaded = dataset.Source(DatasetSpec(name="own", path=path)).load()
     except InputError as error:
         one_sentence(error)
         return

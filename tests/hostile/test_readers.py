@@ -35,6 +35,10 @@ pytestmark = pytest.mark.faults
 COMPRESS = {suffix: compress for suffix, compress in made_files.COMPRESS.items() if suffix}
 
 
+def own_file(path):
+    return dataset.Source(DatasetSpec(name="own", path=path)).load()
+
+
 @pytest.fixture
 def own(tmp_path):
     """Return a function that writes a file and reads it as a user's own one."""
@@ -42,7 +46,7 @@ def own(tmp_path):
     def read(name, stored):
         path = tmp_path / name
         path.write_bytes(stored)
-        return dataset.load_own(path, "dataset 'own'")
+        return own_file(path)
 
     return read
 
@@ -237,7 +241,7 @@ def test_things_that_are_no_files_are_refused_and_never_waited_for(tmp_path):
         }
         for name, told in reasons.items():
             with pytest.raises(InputError) as caught:
-                dataset.load_own(tmp_path / name, "dataset 'own'")
+                own_file(tmp_path / name)
             assert told in one_sentence(caught.value, most=6000)
     assert "cannot be read: " in refused(Stamp.of, tmp_path / "loop.csv")
 
@@ -245,7 +249,7 @@ def test_things_that_are_no_files_are_refused_and_never_waited_for(tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_says_so(own, tmp_path):
     (tmp_path / "s.csv").touch(mode=0o000)
-    assert "cannot be read: Permission denied" in refused(dataset.load_own, tmp_path / "s.csv", "")
+    assert "cannot be read: Permission denied" in refused(own_file, tmp_path / "s.csv")
 
 
 @pytest.mark.parametrize("change", [lambda file: file.truncate(9), lambda file: file.write(b"1,2\n")])
@@ -277,7 +281,7 @@ def test_a_stamp_tells_a_file_replaced_by_one_of_the_same_size_and_time(tmp_path
 def test_a_file_is_read_once_under_a_relative_and_an_absolute_path(own, tmp_path, monkeypatch):
     first = own("s.csv", b"1,2\n-1,3\n")
     monkeypatch.chdir(tmp_path)
-    assert dataset.load_own(Path("s.csv"), "") is first
+    assert own_file(Path("s.csv")) is first
 
 
 # On the command line

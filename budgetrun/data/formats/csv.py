@@ -92,9 +92,10 @@ class Delimited(Reader):
             raise InputError(self._of_another_length(wrong, 1))
         columns = [[field.strip(" \t") for field in column] for column in zip(*below, strict=True)]
         columns = columns or [[] for _ in first]
-        self.named = _is_header(first, columns)
         # Before revision 2, such headers were read as rows.
-        self.format = "table 2" if _is_count(first) or _is_alone(first, columns) else self.format
+        is_new = len(first) > 1 and (_is_count(first) or _is_alone(first, columns))
+        self.format = "table 2" if is_new else self.format
+        self.named = is_new or _is_header(first, columns)
         if self.named and not head.split(b"\n", row.end)[-1].strip():
             raise InputError(f"{self.where}: no rows below the header line")
         if not self.named:
@@ -265,8 +266,6 @@ def _single_blanks(text: bytes) -> bytes:
 def _is_header(first: list[str], columns: list[list[str]]) -> bool:
     if len(first) < 2:
         return bool(first[0]) and _is_text(first[0]) and any(not _is_text(value) for value in columns[0])
-    if _is_count(first) or _is_alone(first, columns):
-        return True
     texts = [field for field in first if _is_text(field)]
     others = [field for field in first if not _is_text(field)]
     if len(texts) == 1 and others in ([str(start + k) for k in range(len(others))] for start in (0, 1)):
@@ -296,7 +295,6 @@ def _is_alone(first: list[str], columns: list[list[str]]) -> bool:
 
 
 def _is_text(field: str) -> bool:
-    """Return True if a field is neither empty nor missing nor a number."""
     return field not in MISSING and is_text(field)
 
 

@@ -35,14 +35,13 @@ def read(files: Sequence[Content], layout: Layout) -> Examples:
     if first_index is None:
         first_index = int(not any(_INDEX_0.search(file.content) for file in files))
     examples = joined([parse_libsvm(*file, layout.n_features, first_index) for file in files], files[0].where)
-    examples = examples._replace(first_index=first_index)
+    examples = examples._replace(open_ended=layout.n_features is None, first_index=first_index)
     X = cast(csr_array, examples.X)
     n, d = X.shape
-    open_ended = layout.n_features is None
     if is_sparse(d, X.nnz, n):
-        return examples._replace(open_ended=open_ended)
+        return examples
     limits.check(12 * X.nnz + 8 * n * d, files[0].where, f"a dense matrix of {n:,} x {d:,} numbers")
-    return Examples(X.toarray(), examples.y, open_ended, matrix_bytes(X), examples.first_index)
+    return examples._replace(X=X.toarray(), reading_bytes=matrix_bytes(X))
 
 
 def sniff(head: bytes) -> bool:

@@ -219,7 +219,6 @@ def find_label(columns: Sequence[Column], samples: Sequence[Sample], where: str,
 
 
 def _option(column: Column) -> str:
-    """Return the option that makes a column the label."""
     name = column.name if column.named and column.name else str(column.position)
     return f"--label {shlex.quote(printable(name))}"
 

@@ -28,6 +28,17 @@ from budgetrun.kernels.kinds import Matrix
 
 CHUNK_ROWS = 4096
 _MOST_AT_FIRST = 4_000_000  # values from which on the first chunk is large enough, however few its rows are
+# Kinds of faults in words, with the column in braces.
+_FAULTS = {
+    "length": "another number of columns, or no record",
+    "text": "text in {}, which holds numbers",
+    "missing": "a missing value in {}",
+    "no label": "no label",
+    "infinite": "an infinite value in {}",
+    "encoding": "text in {} that is not UTF-8",
+    "NUL": "a NUL character in {}",
+    "label": "an unknown label in {}",
+}
 T = TypeVar("T")
 
 
@@ -123,7 +134,6 @@ class Table:
         self._reader.samples = [replace(sample, values=()) for sample in samples]
 
     def _key_column(self, name: str) -> Column:
-        """Return the column of the keys, whose texts are read as they are."""
         if isinstance(self._reader, Vectors):
             raise InputError(f"{self.where}: rows are vectors, which have no column {name!r}")
         ordered = sorted(self.columns, key=lambda one: one.position)
@@ -186,11 +196,6 @@ class Table:
     def features(self) -> list[str]:
         """The names of the features, shape (d,)."""
         return self._encoder.features
-
-    @property
-    def unknown(self) -> dict[str, int]:
-        """For each category column, the rows whose category was not known; they have zeros there."""
-        return self._encoder.unknown
 
     @property
     def sha256(self) -> str | None:
@@ -343,7 +348,8 @@ class Table:
         return [f"{self.where}: {one}." for one in told + self._unknown_notes()]
 
     def _unknown_notes(self) -> list[str]:
-        return [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in self.unknown.items() if n]
+        counts = self._encoder.unknown.items()
+        return [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in counts if n]
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
@@ -373,7 +379,7 @@ class Table:
                     low, high = np.fmin.reduce(piece.X), np.fmax.reduce(piece.X)
                     ranges = [np.fmin(low, ranges[0]), np.fmax(high, ranges[1])] if ranges else [low, high]
         for (kind, position), (count, first) in sorted(seen.items(), key=lambda one: one[0][::-1]):
-            rows = f"{count:,} of {found.n_rows:,} rows have {self._what(kind, position)}"
+            rows = f"{count:,} of {found.n_rows:,} rows have {_FAULTS[kind].format(self._column(position))}"
             text = f"{self.where}: {rows}; the first: {first}"
             (found.notes if kind == "missing" and self.missing != "refuse" else found.problems).append(text)
         if self.label_column is not None and len(found.counts) == 1:
@@ -384,19 +390,6 @@ class Table:
         found.notes += [f"{self.where}: {one}" for one in told + self._unknown_notes()]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
-
-    def _what(self, kind: str, position: int) -> str:
-        column = self._column(position)
-        return {
-            "length": "another number of columns, or no record",
-            "text": f"text in {column}, which holds numbers",
-            "missing": f"a missing value in {column}",
-            "no label": "no label",
-            "infinite": f"an infinite value in {column}",
-            "encoding": f"text in {column} that is not UTF-8",
-            "NUL": f"a NUL character in {column}",
-            "label": f"an unknown label in {column}",
-        }[kind]
 
 
 def _begun(chunks: Iterator[Chunk], at_first: int, where: str) -> Iterator[Chunk]:

@@ -11,7 +11,7 @@ from made_files import idx, npz
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, formats, open_stream, stream_info
-from budgetrun.data.dataset import load_own
+from budgetrun.data.dataset import Source
 from budgetrun.data.formats.census_income import COLUMNS, NUMERIC, parse_census
 from budgetrun.data.formats.csv import parse_table
 from budgetrun.data.formats.idx import parse_idx
@@ -55,7 +55,7 @@ def pairs(tmp_path, monkeypatch):
 def test_a_new_file_reads_users_own_files(tmp_path, name):
     path = tmp_path / name
     path.write_bytes((gzip.compress if name.endswith(".gz") else bytes)(b"7=2\n9=1\n"))
-    dataset = load_own(path, "")
+    dataset = Source(DatasetSpec(name="own", path=path)).load()
     assert floats(dataset.X).tolist() == [[7], [9]]
     assert dataset.classes == (1, 2)
     assert stream_info(DatasetSpec(name="own", path=path)).readers == ["pairs 3"]

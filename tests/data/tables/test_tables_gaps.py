@@ -12,7 +12,8 @@ from faults import message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from budgetrun.data.dataset import Own, load_own
+from budgetrun.config.schema import DatasetSpec
+from budgetrun.data.dataset import Source
 from budgetrun.data.tables import open_table, written
 from budgetrun.kernels.kinds import floats
 
@@ -55,7 +56,7 @@ def test_gaps_become_means_and_categories(tmp_path):
         f"column 3 (f): 1 missing value {mean}",
         "1 row left out because the label is missing.",
     ]
-    own = load_own(tmp_path / "s.csv", "dataset 'own'", own=Own("y", "fill"))
+    own = Source(DatasetSpec(name="own", path=tmp_path / "s.csv", label_column="y", missing="fill")).load()
     assert floats(own.X).tolist() == FILLED
 
 

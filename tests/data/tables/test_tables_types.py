@@ -19,8 +19,9 @@ import scipy.sparse
 from faults import message
 from pyarrow import feather, ipc, parquet
 
+from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import content
-from budgetrun.data.dataset import load_own
+from budgetrun.data.dataset import Source
 from budgetrun.data.formats import csv
 from budgetrun.data.tables import open_table
 from budgetrun.kernels import Gaussian, Polynomial
@@ -202,7 +203,7 @@ def test_json_lines_that_no_column_holds_are_refused(line, told):
 
 def test_measured_numbers_beside_categories_may_be_many(tmp_path):
     (tmp_path / "s.csv").write_text("y,c\n" + "".join(f"{i}.5,{'uvw'[i % 3]}\n" for i in range(1001)))
-    assert load_own(tmp_path / "s.csv", "dataset 'own'").n_examples == 1001
+    assert Source(DatasetSpec(name="own", path=tmp_path / "s.csv")).load().n_examples == 1001
 
 
 def test_a_header_that_is_longer_than_all_rows_is_refused(tmp_path):
