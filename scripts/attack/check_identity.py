@@ -28,14 +28,8 @@ TOP = Path(__file__).resolve().parents[2]
 EDITS = TOP / "tests" / "identity" / "edits.yaml"
 # Configs on generated data whose run ids are listed here; tests/identity does so for those with committed results.
 GENERATED = ("forgetron_fig7", "projectron_fig7", "quickstart")
-COPIED = (
-    "budgetrun",
-    "configs",
-    "datasets",
-    "scripts",
-    "tests",
-    *(f"results/{name}" for name in ("forgetron_fig6", *GENERATED)),
-)
+OF_RESULTS = (f"results/{name}" for name in ("forgetron_fig6", *GENERATED))
+COPIED = ("budgetrun", "configs", "datasets", "scripts", "tests", *OF_RESULTS)
 
 # Imported once, by the process that every trial is forked from.
 PRELOADED = ("pytest", "numba", "pandas", "pydantic", "scipy.linalg", "scipy.sparse.csgraph", "sklearn.svm")
@@ -97,7 +91,7 @@ def _move(top: Path, old: str, new: str) -> None:
     shutil.move(source, target)
     (old_home, _, old_name), (new_home, _, new_name) = old.rpartition("."), new.rpartition(".")
     imported = re.compile(
-        rf"^(\s*)from {re.escape(old_home)} import (.*)(?<!as )\b{old_name}\b(?! as)(.*)$", re.MULTILINE
+        rf"^(\s*)from ({re.escape(old_home)}) import (.*)(?<!as )\b{old_name}\b(?! as)(.*)$", re.MULTILINE
     )
     for path in [p for folder in ("budgetrun", "tests", "scripts") for p in (top / folder).rglob("*.py")]:
         text = re.sub(rf"\b{re.escape(old)}\b", new, path.read_text("utf-8"))
@@ -107,15 +101,14 @@ def _move(top: Path, old: str, new: str) -> None:
 
 
 def _without(found: re.Match[str], home: str, new: str, old: str) -> str:
-    indent, names = found[1], [name.strip() for name in (found[2] + found[3]).split(",") if name.strip()]
-    old_home = re.search(r"from (\S+) import", found[0])
-    assert old_home is not None
-    kept = f"{indent}from {old_home[1]} import {', '.join(names)}\n" if names else ""
+    indent, old_home, before, after = found.groups()
+    names = [name.strip() for name in (before + after).split(",") if name.strip()]
+    kept = f"{indent}from {old_home} import {', '.join(names)}\n" if names else ""
     return f"{kept}{indent}from {home} import {new} as {old}"
 
 
 def _write(path: Path, text: str) -> None:
-    if text != path.read_text("utf-8") if path.exists() else True:
+    if text != path.read_text("utf-8"):
         path.write_text(text, encoding="utf-8")
 
 

@@ -20,7 +20,6 @@ import ast
 import contextlib
 import csv
 import datetime
-import io
 import os
 import pickle
 import random
@@ -419,12 +418,8 @@ def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float
 
 def start(mutant: Mutant, chosen: dict[str, float], folder: Path) -> int:
     """Start the tests of a mutant; return the process id."""
-    path = folder / mutant.file
     source = (TOP / mutant.file).read_bytes()
-    path.write_bytes(mutant.apply(source))
-    # A file of the same size, written within the same second, would pass for the one compiled before.
-    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
-        compiled.unlink()
+    replace_file(folder / mutant.file, mutant.apply(source))
     files = sorted({test.partition("::")[0] for test in chosen})
 
     def work() -> int:
@@ -436,6 +431,13 @@ def start(mutant: Mutant, chosen: dict[str, float], folder: Path) -> int:
         return run_pytest(files, Chosen(chosen))
 
     return fork(folder, work)
+
+
+def replace_file(path: Path, source: bytes) -> None:
+    """Replace a file of the package; one of its size, written within a second, would pass for the one compiled."""
+    path.write_bytes(source)
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+        compiled.unlink()
 
 
 def outcomes(
@@ -459,9 +461,7 @@ def outcomes(
         if process not in running:
             continue
         mutant, folder = running.pop(process)
-        (folder / mutant.file).write_bytes((TOP / mutant.file).read_bytes())
-        for compiled in (folder / mutant.file).parent.glob(f"__pycache__/{Path(mutant.file).stem}.*.pyc"):
-            compiled.unlink()
+        replace_file(folder / mutant.file, (TOP / mutant.file).read_bytes())
         free.append(folder)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (3, 4, 5, 70):
             raise RuntimeError(f"{mutant.key}: pytest ended with {status}:\n{(folder / 'log').read_text()[-2000:]}")
@@ -474,10 +474,8 @@ def read_record() -> dict[Key, str]:
     if not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
-        return {
-            (r["file"], r["function"], r["before"], r["after"], int(r["occurrence"])): r["outcome"]
-            for r in csv.DictReader(file)
-        }
+        _, *rows = csv.reader(file)
+    return {(*names, int(occurrence)): outcome for *names, occurrence, outcome in rows}
 
 
 def read_equivalent() -> dict[Key, str]:
@@ -498,10 +496,7 @@ def table(record: dict[Key, str], equivalent: dict[Key, str], total: Counter[str
         outcome = "equivalent" if key in equivalent else outcome
         for name in (key[0], "all"):
             rows.setdefault(name, Counter())[outcome] += 1
-    lines = [
-        "| file | mutants | tried | killed | equivalent | survived |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    lines = ["| file | mutants | tried | killed | equivalent | survived |", "| --- |" + " ---: |" * 5]
     total["all"] = sum(total[name] for name in rows if name != "all")
     for name in [*sorted(set(rows) - {"all"}), "all"]:
         n = rows.get(name, Counter())
@@ -513,11 +508,9 @@ def table(record: dict[Key, str], equivalent: dict[Key, str], total: Counter[str
 def write_record(record: dict[Key, str], equivalent: dict[Key, str], total: Counter[str]) -> str:
     """Write the outcomes and their summary; return the last sentence of it."""
     RECORD.mkdir(exist_ok=True)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([*key, outcome] for key, outcome in sorted(record.items()))
-    (RECORD / "outcomes.csv").write_text(out.getvalue(), encoding="utf-8")
+    with (RECORD / "outcomes.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = ([*key, outcome] for key, outcome in sorted(record.items()))
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
     survivors = [key for key, outcome in sorted(record.items()) if outcome == "survived" and key not in equivalent]
     n = len(record) - sum(key in equivalent for key in record)
     rate = f"{len(survivors)} of {n:,} mutants survive ({len(survivors) / max(n, 1):.1%})"
@@ -528,10 +521,9 @@ def write_record(record: dict[Key, str], equivalent: dict[Key, str], total: Coun
         "# Mutation tests",
         f"{rate}, not counting those that change no outcome (`equivalent.yaml`).",
         f"Written by `scripts/attack/mutate.py`, which explains it, on {datetime.date.today()} at commit {commit}. "
-        "*mutants* is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. "
-        "Mutants that survived and were killed by tests added since count as killed, so a fresh sample "
-        "(another `--seed`) tells more about "
-        "the tests.",
+        "*mutants* is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. Mutants that "
+        "survived and were killed by tests added since count as killed, so a fresh sample (another `--seed`) tells "
+        "more about the tests.",
         table(record, equivalent, total),
         *(["## Survivors", "\n".join(f"- {shown(key)}" for key in survivors)] if survivors else []),
     ]

@@ -31,6 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pyarrow.parquet as pq
 import yaml
@@ -111,21 +112,14 @@ class Cluster:
     def _start(self, part: str, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", f"distributed.cli.dask_{part}", *options, "--no-dashboard"]
         error = subprocess.PIPE if part == "scheduler" else subprocess.DEVNULL
-        given = {
-            "cwd": self.top,
-            "stdout": subprocess.DEVNULL,
-            "stderr": error,
-            "text": True,
-            "start_new_session": True,
-        }
-        return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TOP)}, **given)
+        given = {"cwd": self.top, "env": os.environ | {"PYTHONPATH": str(TOP)}, "start_new_session": True}
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=error, text=True, **given)
 
     def complete(self) -> None:
         """Start what does not run."""
         if self.scheduler is None or self.scheduler.poll() is not None:
             self.stop()
             self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-            assert self.scheduler.stderr is not None
             self.address = next(line.split()[-1] for line in self.scheduler.stderr if "Scheduler at:" in line)
             threading.Thread(target=self.scheduler.stderr.read, daemon=True).start()
         self.workers = [worker for worker in self.workers if worker.poll() is None]
@@ -206,10 +200,6 @@ class Sandbox:
         """Return the temporary files of the results folder, which the next complete sweep removes after a kill."""
         return {*self.results.rglob(".*.tmp"), *self.results.rglob("*.running")}
 
-    def moved_aside(self) -> list[Path]:
-        """Return the folders that --force has moved aside."""
-        return sorted(self.results.parent.glob(f"{self.results.name}.old-*"))
-
 
 def _outcome(row: Row) -> Row:
     return {key: value for key, value in row.items() if key not in MEASURED}
@@ -239,9 +229,8 @@ def targets(process: subprocess.Popen[str], whom: str, sandbox: Sandbox) -> list
     if whom in ("parent", "group"):
         return [process.pid if whom == "parent" else -process.pid]
     if sandbox.cluster is not None:
-        return [
-            one.pid for one in ([sandbox.cluster.scheduler] if whom == "scheduler" else sandbox.cluster.workers) if one
-        ]
+        parts = [sandbox.cluster.scheduler] if whom == "scheduler" else sandbox.cluster.workers
+        return [one.pid for one in parts if one]
     found = []
     for other in session(process):
         with suppress(psutil.Error):
@@ -354,7 +343,7 @@ def _left(sandbox: Sandbox, process: subprocess.Popen[str], before: set[Path], k
 def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: bool) -> dict[str, str]:
     """Return what is wrong with the runs of the results folder, and remember which there are."""
     problems = {}
-    old = sandbox.moved_aside()
+    old = sorted(sandbox.results.parent.glob(f"{sandbox.results.name}.old-*"))
     aside = {key: _outcome(row) for folder in old for key, row in Store(folder).rows().items()}
     found = sandbox.stored()
     everywhere = found | aside if forced else found
@@ -432,26 +421,16 @@ def torture(
 
 def recorded(backend: str, seed: int, counts: Counter[str]) -> None:
     """Write the counts of a backend and a seed into the table."""
-    columns = ["backend", "seed", "attacks", *PROBLEMS, "lines of noise"]
-    known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
-    new = {"backend": backend, "seed": str(seed)} | {name: str(counts[name]) for name in columns[2:]}
-    rows = [row for row in known if (row["backend"], row["seed"]) != (backend, str(seed))] + [new]
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda row: (row["backend"], int(row["seed"]))))
+    new = {"backend": backend, "seed": seed} | {name: counts[name] for name in ("attacks", *PROBLEMS, "lines of noise")}
+    rows = [pd.read_csv(TABLE), pd.DataFrame([new])] if TABLE.is_file() else [pd.DataFrame([new])]
+    table = pd.concat(rows).drop_duplicates(["backend", "seed"], keep="last")
+    table.sort_values(["backend", "seed"]).to_csv(TABLE, index=False)
 
 
 def summary() -> list[str]:
     """Return the lines of CONTRIBUTING.md with the counts of each backend, over all seeds."""
-    with TABLE.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = [column for column in rows[0] if column not in ("backend", "seed")]
-    lines = []
-    for backend in dict.fromkeys(row["backend"] for row in rows):
-        counts = [sum(int(row[column]) for row in rows if row["backend"] == backend) for column in columns]
-        lines.append(f"| `{backend}` | {' | '.join(f'{count:,}' for count in counts)} |")
-    return lines
+    counts = pd.read_csv(TABLE).drop(columns="seed").groupby("backend").sum()
+    return [f"| `{backend}` | {' | '.join(map('{:,}'.format, own))} |" for backend, own in counts.iterrows()]
 
 
 def main() -> int:
