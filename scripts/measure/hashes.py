@@ -21,6 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.config.schema import DatasetSpec
+from budgetrun.data import open_stream
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+from budgetrun.kernels.kinds import IntegerRows
+from budgetrun.kernels.kinds import floats as as_floats
+from budgetrun.learners import find
+
 TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "tests" / "engine" / "hashes.json"
 # Rounds per call; 0 for all of them at once, -1 for calls of random sizes.
@@ -42,10 +50,7 @@ LEARNERS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
     ("forgetron", "greedy", {"budget": 100}),
     ("forgetron", "basic", {"budget": 100}),
 )
-MULTICLASS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
-    ("perceptron", None, {}),
-    ("rbp", None, {"budget": 100, "seed": 1}),
-)
+MULTICLASS = LEARNERS[:2]
 N_CLASSES = 4
 Made = tuple[Any, np.ndarray, float]
 
@@ -69,8 +74,6 @@ def integers(n: int = 1500, d: int = 35) -> Made:
 
 def scaled_integers(n: int = 1500) -> Made:
     """Return rows of small integers, scaled to unit norm."""
-    from budgetrun.kernels.kinds import IntegerRows
-
     X, y, _ = integers(n)
     return IntegerRows(X, 1 / np.sqrt((X * X).sum(axis=1))), y, 1.0
 
@@ -91,10 +94,6 @@ def _labels(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
 
 def real(name: str, gamma: float, factor: float = 1.0, **spec: Any) -> Made:
     """Return the first task of a dataset, not scaled, in the order of seed 0; ``factor`` makes the values whole."""
-    from budgetrun.config.schema import DatasetSpec
-    from budgetrun.data import open_stream
-    from budgetrun.kernels.kinds import floats as as_floats
-
     stream = open_stream(DatasetSpec(name=name, **spec), 0, 0)
     X = stream.X if factor == 1 else np.rint(factor * np.asarray(as_floats(stream.X)))
     return X, next(iter(stream.tasks.values())), gamma
@@ -128,14 +127,8 @@ def hashes(stream: str, size: int) -> dict[str, str]:
 
 
 def _played(X: Any, y: np.ndarray, gamma: float, size: int, learners: Any, n_classes: int | None) -> dict[str, str]:
-    from budgetrun.engine import Group
-    from budgetrun.kernels import Gaussian
-    from budgetrun.learners import find
-
-    built = [
-        find(name, variant, "binary" if n_classes is None else "multiclass")(**given)
-        for name, variant, given in learners
-    ]
+    task = "binary" if n_classes is None else "multiclass"
+    built = [find(name, variant, task)(**given) for name, variant, given in learners]
     group = Group(Gaussian(gamma=gamma), built, n_classes=n_classes)
     found = [hashlib.sha256() for _ in learners]
     for part in _calls(len(y), size):
@@ -167,14 +160,11 @@ def _check(ways: Sequence[str], sizes: Sequence[int], streams: Sequence[str]) ->
     """Check the table in each way of computing; return the number of combinations that differ."""
     wrong = 0
     for way in ways:
-        given = [*streams, "--here", "--sizes", *map(str, sizes)]
-        done = subprocess.run(
-            [sys.executable, __file__, *given], env={**os.environ, **WAYS[way]}, stdout=subprocess.PIPE
-        )
-        lines = done.stdout.decode().splitlines()
+        command = [sys.executable, __file__, *streams, "--here", "--sizes", *map(str, sizes)]
+        done = subprocess.run(command, env=os.environ | WAYS[way], stdout=subprocess.PIPE)
         if done.returncode:
             raise SystemExit(f"{way}: exit code {done.returncode}")
-        for line in lines:
+        for line in done.stdout.splitlines():
             stream, size, seconds, names = json.loads(line)
             wrong += bool(names)
             calls = {WHOLE: "the whole stream", RANDOM: "random calls"}.get(size, f"calls of {size}")
