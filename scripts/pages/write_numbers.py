@@ -132,9 +132,19 @@ def _number(known: dict[str, Number], name: str, **spec: Any) -> Number:
     return _evidence.number(NumberSpec(**spec), {}, known, name)
 
 
+def _value(**spec: Any) -> float:
+    return _number({}, "a table", **spec).value
+
+
 def _text(**spec: Any) -> str:
     """Return a number without its unit, which the heading of the table says."""
     return _number({}, "a table", **spec).text.rstrip("% s")
+
+
+def _with_size(**spec: Any) -> str:
+    """Return an error and, in brackets, the size of the support set; of what has none, the error alone."""
+    held = _value(**spec, quantity="support_size")
+    return _text(**spec) + (f" ({held:,.0f})" if held else "")
 
 
 def _with_published(table: str, **spec: Any) -> str:
@@ -178,8 +188,7 @@ def _table81() -> str:
         cells = []
         for label in columns:
             spec = {"results": results.folder.name, "dataset": dataset, "label": label, "budget_fraction": 0.25}
-            ours = _number({}, label, **spec).value
-            published = _number({}, label, **spec, published="table81").value
+            ours, published = _value(**spec), _value(**spec, published="table81")
             # Adding 0 removes the sign of a zero.
             difference = round(100 * (ours / published - 1), 1) + 0.0
             cells.append(f"{ours:.2f} ({published:.2f}, {difference:+.1f}%)")
@@ -193,11 +202,9 @@ def _projectron() -> str:
     rows = []
     for title, (folder, dataset) in streams.items():
         specs = [{"results": folder, "dataset": dataset, "label": label} for label in columns]
-        sizes = [_number({}, "size", **spec, quantity="support_size").value for spec in specs]
-        rows.append([title, *(f"{_text(**spec)} ({size:,.0f})" for spec, size in zip(specs, sizes, strict=True))])
-    return markdown_table(
-        ["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows
-    )
+        rows.append([title, *(_with_size(**spec) for spec in specs)])
+    titles = map(_evidence.results("projectron_fig6").title, columns)
+    return markdown_table(["online error, % (support)", *titles], rows)
 
 
 _SETS = ("phishing", "susy", "ijcnn1", "cod_rna", "w8a", "a9a")
@@ -208,11 +215,9 @@ def _ahpatron() -> str:
     results = _evidence.results("ahpatron_table2")
     rows = []
     for dataset in _SETS:
-        specs = [
-            {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
-            for label in columns
-        ]
-        errors = [_number({}, "error", **spec).value for spec in specs]
+        place = {"results": "ahpatron_table2", "dataset": dataset, "chosen_in": "table2"}
+        specs = [{**place, "label": label} for label in columns]
+        errors = [_value(**spec) for spec in specs]
         cells = [_with_published("table2", **spec) for spec in specs]
         best = errors.index(min(errors))
         cells[best] = f"**{cells[best]}**"
@@ -227,16 +232,11 @@ def _ahpatron_calibrated() -> str:
         if dataset == "susy":
             continue
         spec = {"results": "ahpatron_table2", "dataset": dataset, "label": "ahpatron", "chosen_in": "table3"}
-        ours = _number({}, "updates", **spec, quantity="margin_updates").value
-        published = _number({}, "updates", **spec, quantity="margin_updates", published="table3").value
-        rows.append(
-            [
-                _evidence.results("ahpatron_table2").title(dataset),
-                f"{_number({}, 'epsilon', **spec, quantity='parameters.epsilon').value:g}",
-                _with_published("table2", **spec),
-                f"{ours:,.0f} ({published:,.0f})",
-            ]
-        )
+        epsilon = f"{_value(**spec, quantity='parameters.epsilon'):g}"
+        ours = _value(**spec, quantity="margin_updates")
+        published = _value(**spec, quantity="margin_updates", published="table3")
+        cells = [epsilon, _with_published("table2", **spec), f"{ours:,.0f} ({published:,.0f})"]
+        rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
     return markdown_table(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
 
 
@@ -244,12 +244,12 @@ def _mpu() -> str:
     results, rows = _evidence.results("mpu_table1"), []
     for dataset, title in {"a9a": "adult (a9a)", "web": "web (w8a)"}.items():
         spec = {"results": "mpu_table1", "dataset": dataset, "label": "mpu"}
-        ours = _number({}, "mpu", **spec, quantity="objective").value
+        ours = _value(**spec, quantity="objective")
         published = _text(**spec, quantity="objective", published="table1")
         bracket = next(bracket for problem, bracket in results.brackets.items() if problem.dataset == dataset)
         # The interval is rounded outward.
         lower, upper = math.floor(1000 * bracket.lower) / 1000, math.ceil(1000 * bracket.upper) / 1000
-        race = _number({}, "race", csv="bench/solvers.csv", where={"dataset": dataset}, column="ratio").value
+        race = _value(csv="bench/solvers.csv", where={"dataset": dataset}, column="ratio")
         rows.append([title, published, f"{ours:,.2f}", f"[{lower:,.3f}, {upper:,.3f}]", f"{race:.2f}"])
     head = [
         "Table 1, accuracy 1e-4",
@@ -467,8 +467,7 @@ def _guide_held() -> str:
         cells = [_text(results="field_table2", dataset=dataset, label="majority")]
         for label in _OF_2024:
             spec = {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
-            held = _number({}, label, **spec, quantity="support_size").value
-            cells.append(_text(**spec) + (f" ({held:,.0f})" if held else ""))
+            cells.append(_with_size(**spec))
         rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
     titles = map(_evidence.results("ahpatron_table2").title, _OF_2024)
     return markdown_table(["online error, % (examples held)", "larger class", *titles], rows)
@@ -492,11 +491,9 @@ def _guide_growth() -> str:
         cells = []
         for learner in columns:
             where = {"panel": "budget", "learner": learner, "side": "engine", "budget": budget}
-            cell = {
-                column: _number({}, learner, csv="bench/growth.csv", where=where, column=column).value
-                for column in ("seconds", "rounds")
-            }
-            cells.append(f"{1e6 * cell['seconds'] / cell['rounds']:.1f}")
+            given = {"csv": "bench/growth.csv", "where": where}
+            seconds, rounds = _value(**given, column="seconds"), _value(**given, column="rounds")
+            cells.append(f"{1e6 * seconds / rounds:.1f}")
         rows.append([f"{budget:,}", *cells])
     return markdown_table(["microseconds per round, B =", *columns], rows)
 
@@ -527,8 +524,7 @@ def _guide_classes() -> str:
                 spec = {"results": "projectron_multiclass", "dataset": dataset, "label": label, "setting": f"eta={eta}"}
                 if label in ("perceptron", "passive_aggressive"):
                     del spec["setting"]
-                held = _number({}, label, **spec, quantity="support_size").value
-                cells.append(f"{_text(**spec)} ({held:,.0f})")
+                cells.append(_with_size(**spec))
             rows.append([results.title(dataset), eta, *cells])
     return markdown_table(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
 
