@@ -142,13 +142,9 @@ class Finder(ast.NodeVisitor):
         self.found: list[Mutant] = []
         self.visit(ast.parse(source))
 
-    def at(self, line: int, column: int) -> int:
-        """Return the position in the source of a place that a node names."""
-        return self.starts[line - 1] + column
-
     def span(self, node: Any) -> tuple[int, int]:
-        """Return where a node begins and ends."""
-        return self.at(node.lineno, node.col_offset), self.at(node.end_lineno, node.end_col_offset)
+        """Return where in the source a node begins and ends."""
+        return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def add(self, start: int, end: int, text: str) -> None:
         """Add a mutant."""
@@ -220,14 +216,10 @@ class Finder(ast.NodeVisitor):
         if node.value and not is_declared(node.target):
             self.visit(node.value)
 
-    def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave messages alone."""
+    def left_alone(self, node: ast.AST) -> None:
+        """Change neither messages nor what is there for mypy."""
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave messages alone."""
-
-    def visit_Assert(self, node: ast.Assert) -> None:
-        """Leave what is there for mypy alone."""
+    visit_Raise = visit_JoinedStr = visit_Assert = left_alone
 
     def visit_Compare(self, node: ast.Compare) -> None:
         operands = [node.left, *node.comparators]
@@ -394,8 +386,7 @@ def measure(folder: Path, tests: list[str]) -> Coverage:
     _, status = os.waitpid(fork(folder, work), 0)
     if status:
         sys.exit(f"the tests fail without any change:\n{(folder / 'log').read_text()[-2000:]}")
-    found: Coverage = pickle.loads(out.read_bytes())
-    return found
+    return pickle.loads(out.read_bytes())
 
 
 def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float]:

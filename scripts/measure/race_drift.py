@@ -20,18 +20,17 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from race_river import Rounds, versions
+from race_river import Rounds, speed_of, versions
 from river import drift, ensemble, forest, linear_model, neighbors, tree
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pages import markdown_table, write_csv
+from benchmarks.pages import markdown_table
 from budgetrun import config as configs
 from budgetrun import river as budgetrun_river
 from budgetrun.data import open_stream
@@ -44,32 +43,9 @@ BUDGETS = (100, 1000)
 WINDOWS = 50
 _WARM = 300
 ALONE = "LogisticRegression"
-
-
-@dataclass
-class Row:
-    """One model on one stream; a row of race.csv."""
-
-    dataset: str
-    library: str
-    model: str
-    rounds: int
-    repetitions: int
-    error_percent: float
-    error_sd: float | None  # over the repetitions
-    rounds_per_second: float
-    time_ratio: float
-    memory_kb: float
-
-
-@dataclass
-class Window:
-    """The error of one model in one part of a stream; a row of windows.csv.gz."""
-
-    dataset: str
-    model: str
-    end: int
-    error_percent: float
+# One model on one stream; and one model in one part of a stream.
+Row = dict[str, Any]
+Window = dict[str, Any]
 
 
 def models(gamma: float) -> dict[str, tuple[str, Callable[[], Any]]]:
@@ -132,24 +108,23 @@ def measured(dataset: str, streams: list[Rounds], gamma: float) -> tuple[list[Ro
             ratios.append(seconds / alone)
         errors = [100 * float(wrong.mean()) for wrong in wrongs]
         T = len(streams[0])
-        rows.append(
-            Row(
-                dataset=dataset,
-                library=library,
-                model=name,
-                rounds=T,
-                repetitions=len(streams),
-                error_percent=statistics.mean(errors),
-                error_sd=statistics.stdev(errors) if len(errors) > 1 else None,
-                rounds_per_second=T / min(times),
-                time_ratio=1.0 if name == ALONE else statistics.median(ratios),
-                memory_kb=model._raw_memory_usage / 1000,
-            )
-        )
-        print(*asdict(rows[-1]).values(), sep="\t", file=sys.stderr, flush=True)
+        row = {
+            "dataset": dataset,
+            "library": library,
+            "model": name,
+            "rounds": T,
+            "repetitions": len(streams),
+            "error_percent": statistics.mean(errors),
+            "error_sd": statistics.stdev(errors) if len(errors) > 1 else None,
+            "rounds_per_second": T / min(times),
+            "time_ratio": 1.0 if name == ALONE else statistics.median(ratios),
+            "memory_kb": model._raw_memory_usage / 1000,
+        }
+        rows.append(row)
+        print(*row.values(), sep="\t", file=sys.stderr, flush=True)
         parts = np.array_split(np.mean(wrongs, axis=0), WINDOWS)
         for part, end in zip(parts, np.cumsum([len(part) for part in parts]).tolist(), strict=True):
-            windows.append(Window(dataset, name, end, 100 * float(part.mean())))
+            windows.append({"dataset": dataset, "model": name, "end": end, "error_percent": 100 * float(part.mean())})
     return rows, windows
 
 
@@ -162,8 +137,9 @@ def draw(dataset: str, title: str, windows: list[Window], shown: list[str], mark
         figure = Figure(figsize=(7.2, 5.2), layout="constrained")
         axes = figure.add_subplot()
         for name, look in hand_out(shown).items():
-            own = [window for window in windows if window.model == name]
-            axes.plot([w.end for w in own], [w.error_percent for w in own], label=name, **look.line, markevery=6)
+            own = [window for window in windows if window["model"] == name]
+            ends, errors = ([window[key] for window in own] for key in ("end", "error_percent"))
+            axes.plot(ends, errors, label=name, **look.line, markevery=6)
         mark_changes(axes, marks)
         axes.set_title(title, loc="left", fontweight="bold")
         axes.set_xlabel("rounds")
@@ -194,14 +170,12 @@ def main() -> None:
             rows += own
             windows += parts
             # The two best of ours, and the three best of river.
-            best = sorted(own, key=lambda row: row.error_percent)
-            shown = [
-                row.model
-                for library, n in (("budgetrun", 2), ("river", 3))
-                for row in [row for row in best if row.library == library][:n]
-            ]
+            best = sorted(own, key=lambda row: row["error_percent"])
+            shown = []
+            for library, n in (("budgetrun", 2), ("river", 3)):
+                shown += [row["model"] for row in best if row["library"] == library][:n]
             draw(spec.label, config.report.titles[spec.label], parts, shown, changes_of(spec))
-            write_csv(FOLDER / "race.csv", rows)
+            pd.DataFrame(rows).to_csv(FOLDER / "race.csv", index=False, float_format="%.6g")
             packed = {"method": "gzip", "mtime": 0}
             pd.DataFrame(windows).to_csv(FOLDER / "windows.csv.gz", index=False, compression=packed)
     (FOLDER / "race.md").write_text(page(rows))
@@ -211,11 +185,7 @@ def page(rows: list[Row]) -> str:
     """Return what was measured, as Markdown."""
     head = ["stream", "library", "model", "error, %", "rounds/s", "time ratio", "memory, kB"]
     table = [
-        [
-            *(row.dataset, row.library, row.model, f"{row.error_percent:.1f}"),
-            *(f"{row.rounds_per_second:,.0f}", f"{row.time_ratio:.1f}", f"{row.memory_kb:,.0f}"),
-        ]
-        for row in rows
+        [row["dataset"], row["library"], row["model"], f"{row['error_percent']:.1f}", *speed_of(row)] for row in rows
     ]
     text = (__doc__ or "").split("\n\n")
     return "\n\n".join([f"# {text[0]}", *text[1:3], markdown_table(head, table), versions()]) + "\n"

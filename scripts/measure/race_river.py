@@ -22,18 +22,18 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from river import datasets, feature_extraction, linear_model, metrics, multiclass, neighbors, preprocessing, tree
 from sklearn.datasets import load_svmlight_file
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pages import markdown_table, write_csv
+from benchmarks.pages import markdown_table
 from budgetrun import river as budgetrun_river
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "river"
@@ -43,34 +43,6 @@ _WARM = 300
 Rounds = list[tuple[dict[Any, float], Any]]
 # Ours with two classes only are wrapped by river's OneVsRestClassifier when there are more; those of river as well.
 OURS = ("Forgetron", "RBP", "Perceptron", "PassiveAggressive", "ProjectronPlusPlus")
-
-
-@dataclass
-class Row:
-    """One side on one data set; a row of race.csv."""
-
-    dataset: str
-    library: str
-    model: str
-    gamma: float | None
-    gamma_from: str  # default, or the first tenth; empty if there is no gamma
-    rounds: int
-    classes: int
-    errors: int
-    error_percent: float
-    log_loss: float | None  # None if there are no probabilities
-    rounds_per_second: float
-    memory_kb: float
-    time_ratio: float  # to river's LogisticRegression
-
-
-@dataclass
-class Cost:
-    """The time of one part of a round; a row of learn_one.csv."""
-
-    rows: str  # the keys of a row
-    part: str
-    microseconds: float
 
 
 def standardized(dataset: Any) -> Rounds:
@@ -136,7 +108,7 @@ def timed_play(model: Any, rounds: Rounds) -> tuple[int, float]:
     return play(model, rounds), time.process_time() - began
 
 
-def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: int) -> Iterator[Row]:
+def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: int) -> Iterator[dict[str, Any]]:
     """Yield the row of a side with its default gamma, and the row with the gamma chosen on the first tenth."""
     plain = next(make for library, name, make, _ in sides(labels) if (library, name) == ("river", "LogisticRegression"))
     library, name, make, has_gamma = side
@@ -158,24 +130,24 @@ def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: 
             times.append(seconds)
             ratios.append(seconds / alone)
         n = len(rounds)
-        yield Row(
-            dataset=dataset,
-            library=library,
-            model=name,
-            gamma=given.get("gamma", 1.0) if has_gamma else None,
-            gamma_from=gamma_from,
-            rounds=n,
-            classes=len(labels),
-            errors=errors,
-            error_percent=100 * errors / n,
-            log_loss=log_loss(make(**given), rounds),
-            rounds_per_second=n / min(times),
-            memory_kb=model._raw_memory_usage / 1000,
-            time_ratio=1.0 if name == "LogisticRegression" else statistics.median(ratios),
-        )
+        yield {
+            "dataset": dataset,
+            "library": library,
+            "model": name,
+            "gamma": given.get("gamma", 1.0) if has_gamma else None,
+            "gamma_from": gamma_from,
+            "rounds": n,
+            "classes": len(labels),
+            "errors": errors,
+            "error_percent": 100 * errors / n,
+            "log_loss": log_loss(make(**given), rounds),
+            "rounds_per_second": n / min(times),
+            "memory_kb": model._raw_memory_usage / 1000,
+            "time_ratio": 1.0 if name == "LogisticRegression" else statistics.median(ratios),
+        }
 
 
-def costs(data: Path, turns: int) -> Iterator[Cost]:
+def costs(data: Path, turns: int) -> Iterator[tuple[str, str, float]]:
     """Yield what one round of a9a costs, given as an array, and as dicts of the features that are not 0 or of all."""
     content = lzma.decompress((data / "libsvm" / "a9a.xz").read_bytes())
     X, y = load_svmlight_file(BytesIO(content), n_features=123)
@@ -197,14 +169,14 @@ def costs(data: Path, turns: int) -> Iterator[Cost]:
         return min(times[1:])
 
     made = budgetrun_river.CLASSIFIERS["Forgetron"]
-    yield Cost("array", "estimators learn_one", best(lambda: made._made(**given), X))
+    yield "array", "estimators learn_one", best(lambda: made._made(**given), X)
     dicts = {"not zero": [{int(j): 1.0 for j in np.flatnonzero(x)} for x in X]}
     dicts["all"] = [dict(enumerate(x.tolist())) for x in X]
     for keys, rows in dicts.items():
-        yield Cost(keys, "dict to row", best(lambda: made(**given), rows, "_row"))
-        yield Cost(keys, "learn_one without probabilities", best(lambda: made(**given, probabilities=False), rows))
-        yield Cost(keys, "learn_one", best(lambda: made(**given), rows))
-        yield Cost(keys, "predict_one", best(lambda: made(**given), rows, "predict_one"))
+        yield keys, "dict to row", best(lambda: made(**given), rows, "_row")
+        yield keys, "learn_one without probabilities", best(lambda: made(**given, probabilities=False), rows)
+        yield keys, "learn_one", best(lambda: made(**given), rows)
+        yield keys, "predict_one", best(lambda: made(**given), rows, "predict_one")
 
 
 def main() -> None:
@@ -213,25 +185,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    streams = {
-        "Phishing": datasets.Phishing(),
-        "Bananas": datasets.Bananas(),
-        "ImageSegments": datasets.ImageSegments(),
-    }
     rows = []
     with threadpool_limits(1):
         if arguments.data:
-            write_csv(FOLDER / "learn_one.csv", list(costs(arguments.data, arguments.turns)))
-        for name, dataset in streams.items():
-            rounds = standardized(dataset)
+            found = pd.DataFrame(costs(arguments.data, arguments.turns), columns=["rows", "part", "microseconds"])
+            found.to_csv(FOLDER / "learn_one.csv", index=False, float_format="%.6g")
+        for dataset in (datasets.Phishing, datasets.Bananas, datasets.ImageSegments):
+            rounds = standardized(dataset())
             labels = sorted({y for _, y in rounds})
             for side in sides(labels):
-                for row in measured(name, side, rounds, labels, arguments.turns):
+                for row in measured(dataset.__name__, side, rounds, labels, arguments.turns):
                     rows.append(row)
-                    print(*asdict(row).values(), sep="\t", file=sys.stderr, flush=True)
-    write_csv(FOLDER / "race.csv", rows)
+                    print(*row.values(), sep="\t", file=sys.stderr, flush=True)
+    pd.DataFrame(rows).to_csv(FOLDER / "race.csv", index=False, float_format="%.6g")
     text = (__doc__ or "").split("\n\n")
     (FOLDER / "race.md").write_text("\n\n".join([f"# {text[0]}", *text[1:3], markdown(rows), versions()]) + "\n")
+
+
+def speed_of(row: dict[str, Any]) -> list[str]:
+    """Return rounds per second, the time ratio and kB, as tables have them."""
+    return [f"{row['rounds_per_second']:,.0f}", f"{row['time_ratio']:.1f}", f"{row['memory_kb']:,.0f}"]
 
 
 def versions() -> str:
@@ -240,15 +213,16 @@ def versions() -> str:
     return "\n".join(f"- {key}: {value}" for key, value in (found | {"python": platform.python_version()}).items())
 
 
-def markdown(rows: list[Row]) -> str:
+def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the rows as a table."""
     head = ["data set", "library", "model", "gamma", "error, %", "log loss", "rounds/s", "time ratio", "memory, kB"]
     lines = []
     for row in rows:
-        gamma = "" if row.gamma is None else f"{row.gamma:g} ({row.gamma_from})"
-        loss = "" if row.log_loss is None else f"{row.log_loss:.3f}"
-        cells = [row.dataset, row.library, row.model, gamma, f"{row.error_percent:.1f}", loss]
-        lines.append([*cells, f"{row.rounds_per_second:,.0f}", f"{row.time_ratio:.1f}", f"{row.memory_kb:,.0f}"])
+        gamma = "" if row["gamma"] is None else f"{row['gamma']:g} ({row['gamma_from']})"
+        # A model without probabilities has none.
+        loss = "" if row["log_loss"] is None else f"{row['log_loss']:.3f}"
+        cells = [row["dataset"], row["library"], row["model"], gamma, f"{row['error_percent']:.1f}", loss]
+        lines.append([*cells, *speed_of(row)])
     return markdown_table(head, lines)
 
 

@@ -619,21 +619,15 @@ def _shared_worth() -> str:
     return markdown_table([*header, "no limit, mistakes %", "filled once, mistakes %"], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "shared_measured": _shared_measured,
-    "shared_worth": _shared_worth,
-    "shared_checks": _shared_checks,
-    "shared_keys": _shared_keys,
-    "papers": _papers,
+# Tables that are named as their functions; then the others.
+_NAMED = (
+    _shared_measured, _shared_worth, _shared_checks, _shared_keys, _papers, _table81, _projectron, _ahpatron,
+    _ahpatron_calibrated, _mpu, _river, _river_drift, _configs, _guide_budget, _guide_field, _guide_held, _tuned,
+    _guide_seconds, _guide_growth, _guide_drift, _guide_classes,
+)  # fmt: skip
+TABLES: dict[str, Callable[[], str]] = {table.__name__.removeprefix("_"): table for table in _NAMED} | {
     "rules": all_rules,
     "solvers": all_solvers,
-    "table81": _table81,
-    "projectron": _projectron,
-    "ahpatron": _ahpatron,
-    "ahpatron_calibrated": _ahpatron_calibrated,
-    "mpu": _mpu,
-    "river": _river,
-    "river_drift": _river_drift,
     "rivals": partial(_rivals, True),
     "rivals_whole": partial(_rivals, True, True),
     "rivals_unseen": partial(_rivals, True, unseen=True),
@@ -644,16 +638,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "auto_balance": _balance,
     "auto_drift": _drift,
     "auto_tails": _tails,
-    "configs": _configs,
-    "guide_budget": _guide_budget,
     "guide_declared": said,
-    "guide_field": _guide_field,
-    "guide_held": _guide_held,
-    "tuned": _tuned,
-    "guide_seconds": _guide_seconds,
-    "guide_growth": _guide_growth,
-    "guide_drift": _guide_drift,
-    "guide_classes": _guide_classes,
 }
 
 
