@@ -451,10 +451,9 @@ def drawn(figure: Figure) -> Markup:
     return Markup(found.getvalue()[found.getvalue().index("<svg") :])
 
 
-def _heads(shown: Iterable[Difference | Overall]) -> list[str]:
+def _heads(shown: Sequence[Difference | Overall]) -> list[str]:
     """Return which parts of the units any of them has."""
-    units = [one.unit for one in shown]
-    return [name for name in Unit._fields if any(getattr(unit, name) for unit in units)]
+    return [name for name in Unit._fields if any(getattr(one.unit, name) for one in shown)]
 
 
 def _effect(effect: float) -> str:

@@ -153,8 +153,7 @@ def commit() -> dict[str, Any]:
     head = _git(top, "rev-parse", "HEAD") if top else None
     if top is None or head is None:
         return {"commit": None, "dirty": None}
-    changes = _git(top, "status", "--porcelain", "--", ".", ":!results")
-    return {"commit": head, "dirty": bool(changes)}
+    return {"commit": head, "dirty": bool(_git(top, "status", "--porcelain", "--", ".", ":!results"))}
 
 
 def _git(top: Path, *arguments: str) -> str | None:

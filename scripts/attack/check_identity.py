@@ -133,9 +133,7 @@ def _longer_docstrings(text: str) -> str:
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            docstring = node.body[0]
-            assert isinstance(docstring, ast.Expr)
-            docstring.value = ast.Constant(f"In other words.\n\n{ast.get_docstring(node)}")
+            node.body[0].value = ast.Constant(f"In other words.\n\n{ast.get_docstring(node)}")
     return "# Another comment.\n" + ast.unparse(tree)
 
 

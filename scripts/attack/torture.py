@@ -26,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ class Cluster:
         self.top = top
         self.scheduler: subprocess.Popen[str] | None = None
         self.workers: list[subprocess.Popen[str]] = []
-        self.address = ""
+        self.complete()
 
     def _start(self, part: str, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", f"distributed.cli.dask_{part}", *options, "--no-dashboard"]
@@ -134,29 +134,16 @@ class Cluster:
         self.workers, self.scheduler = [], None
 
 
-@dataclass
 class Sandbox:
     """A folder with the config, its results, and what an undisturbed sweep gives."""
 
-    top: Path
-    backend: str = "local"
-    shard: str = ""
-    large: int = files.LARGE
-    cluster: Cluster | None = None
-    environment: dict[str, str] = field(default_factory=dict)
-    reference: dict[str, Row] = field(default_factory=dict)
-    seen: dict[str, Row] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        (self.top / "tmp").mkdir()
-        (self.top / "torture.yaml").write_text(yaml.safe_dump(CONFIG))
-        covered = "COVERAGE_PROCESS"
-        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(covered)}
-        self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(self.top / "tmp")}
-        if self.backend == "dask":
-            self.cluster = Cluster(self.top)
-            self.cluster.complete()
+    def __init__(self, top: Path, backend: str = "local", shard: str = "", large: int = files.LARGE) -> None:
+        self.top, self.backend, self.shard, self.large = top, backend, shard, large
+        (top / "tmp").mkdir()
+        (top / "torture.yaml").write_text(yaml.safe_dump(CONFIG))
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_PROCESS")}
+        self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(top / "tmp")}
+        self.cluster = Cluster(top) if backend == "dask" else None
         began = time.monotonic()
         process = self.start("sweep", "--jobs", "2")
         _, err = process.communicate(timeout=10 * END_SECONDS)

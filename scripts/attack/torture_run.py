@@ -11,7 +11,6 @@ With --every, one stream is stopped once before each of its calls, instead of N 
 """
 
 import argparse
-import csv
 import errno
 import gzip
 import hashlib
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ |= {"BUDGETRUN_COMPILED": "0", "OPENBLAS_NUM_THREADS": "1"}
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -43,7 +43,7 @@ from budgetrun.runner.live import kept
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "arrow", "txt")
 OPTIONS = ((), ("--shuffle", "1"), ("--select", "hedge"), ("--scale", "running"), ("--missing", "skip"))
 COMMAND = ("--algorithm", "rbp", "--budget", "7", "--gamma", "0.5", "--seeds", "1")
-MEASURED = ("seconds", "peak_memory_mb", "run_id")
+MEASURED = ["seconds", "peak_memory_mb", "run_id"]
 # Calls of the file system that change something.
 CALLS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 SECONDS = 60
@@ -198,10 +198,8 @@ class Sandbox:
 def written(folder: Path) -> tuple[list[dict[str, str]], list[str]]:
     """Return the rows of runs.csv without what is measured, and the names of all files of results."""
     path = folder / "results" / "s" / "runs.csv"
-    rows: list[dict[str, str]] = []
-    if path.is_file():
-        with path.open(newline="") as file:
-            rows = [{k: v for k, v in row.items() if k not in MEASURED} for row in csv.DictReader(file)]
+    table = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=MEASURED)
+    rows = table.drop(columns=MEASURED).to_dict("records")
     names = sorted(str(one.relative_to(folder)) for one in (folder / "results").rglob("*") if one.is_file())
     # Names of packed curves and parts are ids of jobs or times.
     names = [name for name in names if not {"parts", "curves"} & set(Path(name).parts)]

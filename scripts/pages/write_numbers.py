@@ -48,8 +48,7 @@ _evidence = Evidence(RESULTS)
 @cache
 def declared() -> dict[str, Any]:
     """Return what docs/numbers.yaml says."""
-    known: dict[str, Any] = yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))
-    return known
+    return yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))
 
 
 def numbers() -> dict[str, str]:
@@ -251,14 +250,8 @@ def _mpu() -> str:
         lower, upper = math.floor(1000 * bracket.lower) / 1000, math.ceil(1000 * bracket.upper) / 1000
         race = _value(csv="bench/solvers.csv", where={"dataset": dataset}, column="ratio")
         rows.append([title, published, f"{ours:,.2f}", f"[{lower:,.3f}, {upper:,.3f}]", f"{race:.2f}"])
-    head = [
-        "Table 1, accuracy 1e-4",
-        "MPU: published",
-        "ours",
-        "optimum in",
-        "seconds, MPU / LIBLINEAR, same objective",
-    ]
-    return markdown_table(head, rows)
+    head = ["Table 1, accuracy 1e-4", "MPU: published", "ours", "optimum in"]
+    return markdown_table([*head, "seconds, MPU / LIBLINEAR, same objective"], rows)
 
 
 def _river() -> str:
@@ -416,11 +409,11 @@ def _configs() -> str:
 def _guide_budget() -> str:
     columns = ["perceptron", "forgetron(self_tuned)", "forgetron(greedy)", "rbp", "cks"]
     rows = []
-    for folder, dataset in (
-        ("forgetron_fig4", "usps"),
-        ("forgetron_fig4", "mnist"),
-        ("forgetron_fig5", "census_income"),
-    ):
+    for dataset, folder in {
+        "usps": "forgetron_fig4",
+        "mnist": "forgetron_fig4",
+        "census_income": "forgetron_fig5",
+    }.items():
         for fraction, text in ((0.0625, "p/16"), (0.25, "p/4"), (0.5, "p/2"), (0.75, "3p/4")):
             place = {"results": folder, "dataset": dataset, "budget_fraction": fraction}
             cells = [_text(**place, label=label) for label in columns]
@@ -464,11 +457,10 @@ def _guide_held() -> str:
     """Return errors and, in brackets, the support sizes; FOGD has features instead."""
     rows = []
     for dataset in _SETS:
-        cells = [_text(results="field_table2", dataset=dataset, label="majority")]
-        for label in _OF_2024:
-            spec = {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
-            cells.append(_with_size(**spec))
-        rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
+        larger = _text(results="field_table2", dataset=dataset, label="majority")
+        place = {"results": "ahpatron_table2", "dataset": dataset, "chosen_in": "table2"}
+        cells = [_with_size(**place, label=label) for label in _OF_2024]
+        rows.append([_evidence.results("ahpatron_table2").title(dataset), larger, *cells])
     titles = map(_evidence.results("ahpatron_table2").title, _OF_2024)
     return markdown_table(["online error, % (examples held)", "larger class", *titles], rows)
 
@@ -501,15 +493,11 @@ def _guide_growth() -> str:
 def _guide_drift() -> str:
     columns = ["perceptron", "rbp", "modified_rbp", "forgetron(self_tuned)", "forgetron(simplified)"]
     results = _evidence.results("sutskever_bounds")
-    rows = [
-        [
-            results.title(dataset),
-            f"{budget:,}",
-            *(_text(results="sutskever_bounds", dataset=dataset, budget=budget, label=label) for label in columns),
-        ]
-        for dataset in ("still", "slow_drift", "fast_drift", "fast_drift_noise")
-        for budget in (100, 1000)
-    ]
+    rows = []
+    for dataset in ("still", "slow_drift", "fast_drift", "fast_drift_noise"):
+        for budget in (100, 1000):
+            place = {"results": "sutskever_bounds", "dataset": dataset, "budget": budget}
+            rows.append([results.title(dataset), f"{budget:,}", *(_text(**place, label=label) for label in columns)])
     return markdown_table(["online error, %", "B", *map(results.title, columns)], rows)
 
 

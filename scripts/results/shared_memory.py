@@ -74,11 +74,9 @@ def adversarial() -> Iterator[Row]:
                 closest = max(closest, made.closest)
                 for name, ratio in adversaries.ratios(made).items():
                     found.setdefault(name, []).append(ratio)
-        yield {"check": "adversarial", "case": stream, "quantity": "fleets", "value": n_fleets}
-        yield {"check": "adversarial", "case": stream, "quantity": "removals", "value": removals}
-        yield {"check": "adversarial", "case": stream, "quantity": "Q - A", "value": closest}
-        for name, ratios in found.items():
-            yield {"check": "adversarial", "case": stream, "quantity": name, "value": max(ratios)}
+        values = {"fleets": n_fleets, "removals": removals, "Q - A": closest}
+        for name, value in (values | {name: max(ratios) for name, ratios in found.items()}).items():
+            yield {"check": "adversarial", "case": stream, "quantity": name, "value": value}
 
 
 def paging() -> Iterator[Row]:
