@@ -35,7 +35,7 @@ from budgetrun import config as configs
 from budgetrun import river as budgetrun_river
 from budgetrun.data import open_stream
 from budgetrun.data.generators import changes_of
-from budgetrun.results.plotting import STYLE, hand_out, mark_changes, save
+from budgetrun.results.plotting import hand_out, mark_changes, save, styled
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "river_drift"
 CONFIG = "sutskever_bounds"
@@ -130,11 +130,7 @@ def measured(dataset: str, streams: list[Rounds], gamma: float) -> tuple[list[Ro
 
 def draw(dataset: str, title: str, windows: list[Window], shown: list[str], marks: dict[int, str]) -> None:
     """Draw the windowed errors of some models, with marks where the stream changes."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 5.2), layout="constrained")
+    with styled(7.2, 5.2) as figure:
         axes = figure.add_subplot()
         for name, look in hand_out(shown).items():
             own = [window for window in windows if window["model"] == name]
@@ -142,8 +138,7 @@ def draw(dataset: str, title: str, windows: list[Window], shown: list[str], mark
             axes.plot(ends, errors, label=name, **look.line, markevery=6)
         mark_changes(axes, marks)
         axes.set_title(title, loc="left", fontweight="bold")
-        axes.set_xlabel("rounds")
-        axes.set_ylabel("error in each part (%)")
+        axes.set(xlabel="rounds", ylabel="error in each part (%)")
         axes.set_xlim(0)
         axes.set_ylim(0)
         figure.legend(loc="outside lower center", ncols=2, fontsize=9)

@@ -29,7 +29,7 @@ from budgetrun.kernels.kinds import Matrix
 from budgetrun.learners import find
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.play.session import scores_of
-from budgetrun.results.plotting import STYLE, save
+from budgetrun.results.plotting import save, styled
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner import interrupts
@@ -255,14 +255,10 @@ class _Played:
 
     def _draw(self, path: Path, curves: pd.DataFrame, names: list[str]) -> None:
         """Draw the errors so far, and what the keys hold that held most, over the rounds."""
-        import matplotlib
-        from matplotlib.figure import Figure
-
         sizes = pd.DataFrame([sizes for _, _, sizes in self.times]).fillna(0).to_numpy()
         most = np.argsort(-sizes.max(axis=0), kind="stable")[:_DRAWN]
         keys = self.fleet.keys
-        with matplotlib.rc_context(STYLE):
-            figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+        with styled(11.0, 4.2) as figure:
             left, right = figure.subplots(1, 2)
             for name in names:
                 left.plot(curves["rounds"], 100 * curves[name] / curves["rounds"], label=name)
