@@ -279,7 +279,6 @@ def _called(edit: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Try all edits, print a table, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="WORD", help="only the edits whose lines contain one of these")
     parser.add_argument("--jobs", type=int, default=2, help="trials at a time")

@@ -421,7 +421,6 @@ def summary() -> list[str]:
 
 
 def main() -> int:
-    """Read the arguments, attack, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("n", type=int, nargs="?", default=1000, metavar="N", help="the number of attacks")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks")

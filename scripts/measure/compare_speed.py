@@ -159,7 +159,6 @@ def checkout(folder: Path) -> Iterator[Callable[[str, int], list[Any]]]:
 
 
 def main() -> None:
-    """Print one line per case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path)
     parser.add_argument("cases", nargs="*")

@@ -156,7 +156,6 @@ def _check(ways: Sequence[str], sizes: Sequence[int], streams: Sequence[str]) ->
 
 
 def main() -> int:
-    """Write the table or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", nargs="*", choices=[*STREAMS, []])
     parser.add_argument("--write", action="store_true", help="write the hashes of this machine, in calls of 256")

@@ -145,7 +145,6 @@ def command(*words: str) -> str:
 
 
 def main() -> None:
-    """Read the arguments, make the folder and measure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=1_000_000, metavar="N", help="the number of runs, some thousands")
     parser.add_argument("--record", action="store_true", help="write results/large_results.csv")

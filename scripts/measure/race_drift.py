@@ -151,7 +151,6 @@ def main() -> None:
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     config = configs.load(CONFIG)
-    assert config.kernel is not None
     gamma = config.kernel.parameters["gamma"]
     rows, windows = [], []
     with threadpool_limits(1):

@@ -106,7 +106,6 @@ def _from_verdict(verdict: str, count: str) -> Number:
     """
     folder, _, name = verdict.partition("/")
     found = next(table.verdict for table in _tables(folder) if table.name == name)
-    assert found is not None
     first = found.within if found.first is None else found.first
     written = first if found.written is None else found.written
     counts = {"all": found.within + found.explained + found.open, "first": first, "written": written}

@@ -136,7 +136,6 @@ def uncommitted() -> list[Path]:
 
 
 def main() -> None:
-    """Read the arguments and write the archives."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=OUT, help="where archives go")

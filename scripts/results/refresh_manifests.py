@@ -22,7 +22,6 @@ def refresh(folder: Path) -> None:
     """Write the manifest of a folder anew, from the config of the same name."""
     store, config = Store(folder), configs.load(TOP / "configs" / f"{folder.name}.yaml")
     manifest = store.manifest()
-    assert manifest is not None
     old, new = Config.from_resolved(manifest["config"]).resolved(), config.resolved()
     if differing := [key for key in new if key not in SHOWN and new[key] != old[key]]:
         raise SystemExit(

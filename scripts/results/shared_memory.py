@@ -46,7 +46,6 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Write the table and the figures."""
     FOLDER.mkdir(exist_ok=True)
     rows = [*adversarial(), *paging(), *norms(), *small_kappa(), *covering()]
     pd.DataFrame(rows).to_csv(FOLDER / "checks.csv", index=False, float_format="%.6g")

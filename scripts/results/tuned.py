@@ -51,7 +51,6 @@ Outcome = tuple[float, float]
 
 
 def main(data: Path | None) -> None:
-    """Write the table."""
     rows = []
     for repetition in range(PERMUTATIONS):
         stream = open_stream(DatasetSpec(name="a9a", parts=("train",), order="permuted"), 0, repetition, data)
