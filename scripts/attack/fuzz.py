@@ -58,11 +58,8 @@ class Rounds:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Leave out tests that are not properties: they do not change from one round to the next."""
-        items[:] = [item for item in items if hasattr(item.obj, "hypothesis") and not self._has_enough(item)]
-
-    def _has_enough(self, item: Any) -> bool:
-        name = name_of(item.nodeid)
-        return self.examples[name] + self.before[name] >= self.enough
+        tried, properties = self.examples + self.before, [item for item in items if hasattr(item.obj, "hypothesis")]
+        items[:] = [item for item in properties if tried[name_of(item.nodeid)] < self.enough]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count a property that failed."""

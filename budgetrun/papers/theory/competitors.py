@@ -122,8 +122,7 @@ def find(
         # A row of signs for each machine: the labels, or each class against the others.
         classes = 1 if n_classes is None else np.arange(n_classes)[:, None]
         signs = np.where(classes == labels[None, rows], 1.0, -1.0)
-        duals = machines(K, signs, PENALTIES)
-        pairs = zip(PENALTIES, duals, strict=True)
+        pairs = zip(PENALTIES, machines(K, signs, PENALTIES), strict=True)
         trained[task] = [_Trained(f"C = {C:g}", dual[None] * signs, T) for C, dual in pairs]
         for n in SEGMENTS if shifting else ():
             trained[task] += _on_segments(K, signs, rows * n // T, n, T)

@@ -240,15 +240,9 @@ class _Played:
         errors = dict(zip(names, (self.mistakes / self.rounds).tolist(), strict=True))
         used, limit = fleet.memory_used, fleet.memory
         facts = {"n_keys": n, "rounds": self.rounds, "used": used, "limit": limit, "held": int(keys["held"].sum())}
-        page = template("by.html.jinja").render(
-            title=f"{where} by {by}",
-            by=by,
-            facts=facts,
-            errors=errors,
-            notes=notes,
-            worst=keys.head(30).to_dict("records"),
-        )
-        write(folder / "report.html", page)
+        page, worst = template("by.html.jinja"), keys.head(30).to_dict("records")
+        shown = page.render(title=f"{where} by {by}", by=by, facts=facts, errors=errors, notes=notes, worst=worst)
+        write(folder / "report.html", shown)
         for name, error in errors.items():
             print(f"{name}: online error {error:.2%}")
         print(f"{counted(n, 'key')} in {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB: {folder / 'report.html'}")
