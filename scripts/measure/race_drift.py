@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from race_river import Rounds, speed_of, versions
+from race_river import Rounds, race, speed_of, versions
 from river import drift, ensemble, forest, linear_model, neighbors, tree
 from threadpoolctl import threadpool_limits
 
@@ -41,7 +40,6 @@ FOLDER = Path(__file__).resolve().parents[2] / "results" / "river_drift"
 CONFIG = "sutskever_bounds"
 BUDGETS = (100, 1000)
 WINDOWS = 50
-_WARM = 300
 ALONE = "LogisticRegression"
 # One model on one stream; and one model in one part of a stream.
 Row = dict[str, Any]
@@ -82,43 +80,24 @@ def models(gamma: float) -> dict[str, tuple[str, Callable[[], Any]]]:
     return made | {name: ("river", make) for name, make in of_river.items()}
 
 
-def play(model: Any, rounds: Rounds) -> tuple[np.ndarray, float]:
-    """Play a stream; return which rounds are errors, and the processor time in seconds."""
-    wrong = np.zeros(len(rounds), dtype=bool)
-    began = time.process_time()
-    for t, (x, y) in enumerate(rounds):
-        wrong[t] = model.predict_one(x) != y
-        model.learn_one(x, y)
-    return wrong, time.process_time() - began
-
-
 def measured(dataset: str, streams: list[Rounds], gamma: float) -> tuple[list[Row], list[Window]]:
     """Return the rows and windows of all models on the repetitions of a stream."""
     rows, windows = [], []
     every = models(gamma)
     for name, (library, make) in every.items():
-        play(make(), streams[0][:_WARM])
-        wrongs, times, ratios = [], [], []
-        for rounds in streams:
-            _, alone = play(every[ALONE][1](), rounds)
-            model = make()
-            wrong, seconds = play(model, rounds)
-            wrongs.append(wrong)
-            times.append(seconds)
-            ratios.append(seconds / alone)
-        errors = [100 * float(wrong.mean()) for wrong in wrongs]
-        T = len(streams[0])
+        wrongs, (speed, ratio, memory) = race(make, every[ALONE][1], streams)
+        errors = (100 * wrongs.mean(axis=1)).tolist()
         row = {
             "dataset": dataset,
             "library": library,
             "model": name,
-            "rounds": T,
+            "rounds": wrongs.shape[1],
             "repetitions": len(streams),
             "error_percent": statistics.mean(errors),
             "error_sd": statistics.stdev(errors) if len(errors) > 1 else None,
-            "rounds_per_second": T / min(times),
-            "time_ratio": 1.0 if name == ALONE else statistics.median(ratios),
-            "memory_kb": model._raw_memory_usage / 1000,
+            "rounds_per_second": speed,
+            "time_ratio": 1.0 if name == ALONE else ratio,
+            "memory_kb": memory,
         }
         rows.append(row)
         print(*row.values(), sep="\t", file=sys.stderr, flush=True)

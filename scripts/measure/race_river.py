@@ -22,6 +22,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -79,13 +80,31 @@ def sides(labels: list[Any]) -> Iterator[tuple[str, str, Callable[..., Any], boo
     yield "river", "KNNClassifier", neighbors.KNNClassifier, False
 
 
-def play(model: Any, rounds: Rounds) -> int:
-    """Play a stream; return the number of errors."""
-    errors = 0
-    for x, y in rounds:
-        errors += model.predict_one(x) != y
+def play(model: Any, rounds: Rounds) -> tuple[np.ndarray, float]:
+    """Play a stream; return which rounds are errors, and the processor time in seconds."""
+    wrong = np.zeros(len(rounds), dtype=bool)
+    began = time.process_time()
+    for t, (x, y) in enumerate(rounds):
+        wrong[t] = model.predict_one(x) != y
         model.learn_one(x, y)
-    return errors
+    return wrong, time.process_time() - began
+
+
+def race(make: Callable[[], Any], plain: Callable[[], Any], streams: list[Rounds]) -> tuple[np.ndarray, list[float]]:
+    """Play each stream with a model, right after a plain one.
+
+    Return which rounds are errors, shape (streams, T); and rounds per second, the ratio of the times, and the last kB.
+    """
+    play(make(), streams[0][:_WARM])
+    wrongs, times, ratios = [], [], []
+    for rounds in streams:
+        _, alone = play(plain(), rounds)
+        model = make()
+        wrong, seconds = play(model, rounds)
+        wrongs.append(wrong)
+        times.append(seconds)
+        ratios.append(seconds / alone)
+    return np.array(wrongs), [len(wrong) / min(times), statistics.median(ratios), model._raw_memory_usage / 1000]
 
 
 def log_loss(model: Any, rounds: Rounds) -> float | None:
@@ -102,12 +121,6 @@ def log_loss(model: Any, rounds: Rounds) -> float | None:
     return float(loss.get())
 
 
-def timed_play(model: Any, rounds: Rounds) -> tuple[int, float]:
-    """Play a stream; return the number of errors and the processor time in seconds."""
-    began = time.process_time()
-    return play(model, rounds), time.process_time() - began
-
-
 def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: int) -> Iterator[dict[str, Any]]:
     """Yield the row of a side with its default gamma, and the row with the gamma chosen on the first tenth."""
     plain = next(make for library, name, make, _ in sides(labels) if (library, name) == ("river", "LogisticRegression"))
@@ -118,32 +131,25 @@ def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: 
     choices: list[tuple[str, dict[str, Any]]] = [("default" if has_gamma else "", {})]
     if has_gamma:
         tenth = rounds[: len(rounds) // 10]
-        best = min(GAMMAS, key=lambda gamma: play(make(gamma=gamma, **timed), tenth))
+        best = min(GAMMAS, key=lambda gamma: play(make(gamma=gamma, **timed), tenth)[0].sum())
         choices.append(("first tenth", {"gamma": best}))
     for gamma_from, given in choices:
-        times, ratios = [], []
-        play(make(**given, **timed), rounds[:_WARM])
-        for _ in range(turns):
-            _, alone = timed_play(plain(), rounds)
-            model = make(**given, **timed)
-            errors, seconds = timed_play(model, rounds)
-            times.append(seconds)
-            ratios.append(seconds / alone)
-        n = len(rounds)
+        wrongs, (speed, ratio, memory) = race(partial(make, **given, **timed), plain, [rounds] * turns)
+        errors = int(wrongs[-1].sum())
         yield {
             "dataset": dataset,
             "library": library,
             "model": name,
             "gamma": given.get("gamma", 1.0) if has_gamma else None,
             "gamma_from": gamma_from,
-            "rounds": n,
+            "rounds": len(rounds),
             "classes": len(labels),
             "errors": errors,
-            "error_percent": 100 * errors / n,
+            "error_percent": 100 * errors / len(rounds),
             "log_loss": log_loss(make(**given), rounds),
-            "rounds_per_second": n / min(times),
-            "memory_kb": model._raw_memory_usage / 1000,
-            "time_ratio": 1.0 if name == "LogisticRegression" else statistics.median(ratios),
+            "rounds_per_second": speed,
+            "memory_kb": memory,
+            "time_ratio": 1.0 if name == "LogisticRegression" else ratio,
         }
 
 
