@@ -409,8 +409,8 @@ def torture(
 def recorded(backend: str, seed: int, counts: Counter[str]) -> None:
     """Write the counts of a backend and a seed into the table."""
     new = {"backend": backend, "seed": seed} | {name: counts[name] for name in ("attacks", *PROBLEMS, "lines of noise")}
-    rows = [pd.read_csv(TABLE), pd.DataFrame([new])] if TABLE.is_file() else [pd.DataFrame([new])]
-    table = pd.concat(rows).drop_duplicates(["backend", "seed"], keep="last")
+    known = [pd.read_csv(TABLE)] if TABLE.is_file() else []
+    table = pd.concat([*known, pd.DataFrame([new])]).drop_duplicates(["backend", "seed"], keep="last")
     table.sort_values(["backend", "seed"]).to_csv(TABLE, index=False)
 
 

@@ -134,10 +134,8 @@ def main() -> None:
 
 def record(found: dict[str, float], path: Path) -> None:
     """Write what was measured for some keys into the table, in the place of what was measured before."""
-    table = pd.DataFrame([found])
-    if path.is_file():
-        before = pd.read_csv(path)
-        table = pd.concat([before[before["keys"] != found["keys"]], table])
+    known = [pd.read_csv(path)] if path.is_file() else []
+    table = pd.concat([*known, pd.DataFrame([found])]).drop_duplicates("keys", keep="last")
     table = table.sort_values("keys").round(4)
     whole = table.columns.drop(["examples_per_key", "error"])
     table.astype(dict.fromkeys(whole, int)).to_csv(path, index=False, lineterminator="\n")

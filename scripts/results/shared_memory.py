@@ -236,10 +236,8 @@ def check_keys(path: Path, m: int, policies: list[str]) -> None:
             about | {"bound": one.theorem, "ratio": one.ratio, "reason": one.reason}
             for one in verdicts(json.loads(measure.facts(played, m)), algorithm, entry, found)
         ]
-        table = pd.DataFrame(rows)
-        if path.is_file():
-            known = pd.read_csv(path)
-            table = pd.concat([known[(known["keys"] != m) | (known["policy"] != policy)], table])
+        known = [pd.read_csv(path)] if path.is_file() else []
+        table = pd.concat([*known, pd.DataFrame(rows)]).drop_duplicates(["keys", "policy", "bound"], keep="last")
         table.sort_values("keys", kind="stable").to_csv(path, index=False, float_format="%.4g")
 
 
