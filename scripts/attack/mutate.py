@@ -34,7 +34,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +111,14 @@ class Mutant:
 
     file: str
     function: str
+    before: str
+    after: str
+    occurrence: int
     lines: range
     start: int
     end: int
     text: str
     on_import: bool
-    before: str = ""
-    after: str = ""
-    occurrence: int = 0
 
     @property
     def key(self) -> Key:
@@ -139,6 +139,7 @@ class Finder(ast.NodeVisitor):
         self.function: list[str] = []
         self.lines = range(0)
         self.on_import = True
+        self.seen: Counter[tuple[str, ...]] = Counter()
         self.found: list[Mutant] = []
         self.visit(ast.parse(source))
 
@@ -147,8 +148,13 @@ class Finder(ast.NodeVisitor):
         return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def add(self, start: int, end: int, text: str) -> None:
-        """Add a mutant."""
-        self.found.append(Mutant(self.file, ".".join(self.function), self.lines, start, end, text, self.on_import))
+        """Add a mutant, named by its lines before and after."""
+        first = self.source.rfind(b"\n", 0, start) + 1
+        last = self.source.find(b"\n", end) % (len(self.source) + 1)
+        changed = self.source[first:start] + text.encode() + self.source[end:last]
+        name = ".".join(self.function), *(" ".join(one.decode().split()) for one in (self.source[first:last], changed))
+        self.found.append(Mutant(self.file, *name, self.seen[name], self.lines, start, end, text, self.on_import))
+        self.seen[name] += 1
 
     def between(self, left: Any, right: Any, old: str, *new: str) -> None:
         """Replace the operator between two operands."""
@@ -277,18 +283,8 @@ def is_compiled(source: bytes) -> bool:
 
 
 def mutants(file: str, source: bytes) -> list[Mutant]:
-    """Return all mutants of a file, with their names."""
-    seen: Counter[Key] = Counter()
-    named = []
-    for mutant in Finder(file, source).found:
-        start = source.rfind(b"\n", 0, mutant.start) + 1
-        end = source.find(b"\n", mutant.end) % (len(source) + 1)
-        changed = source[start : mutant.start] + mutant.text.encode() + source[mutant.end : end]
-        before, after = (" ".join(text.decode().split()) for text in (source[start:end], changed))
-        mutant = replace(mutant, before=before, after=after)
-        named.append(replace(mutant, occurrence=seen[mutant.key]))
-        seen[mutant.key] += 1
-    return named
+    """Return all mutants of a file."""
+    return Finder(file, source).found
 
 
 class Watch:
