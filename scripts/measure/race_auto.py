@@ -17,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -192,56 +193,44 @@ def scores_of(
         yield group.feed(Z[start : start + 256], labels[None, start : start + 256])[0]
 
 
-def ours(name: str, **given: Any) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        for scores in scores_of(name, X, y, n_classes, **given):
-            yield from (scores.argmax(axis=0) if n_classes > 2 else scores > 0 if n_classes else scores)
-
-    return play
+def ours(name: str, X: np.ndarray, y: np.ndarray, n_classes: int, **given: Any) -> Iterator[Any]:
+    for scores in scores_of(name, X, y, n_classes, **given):
+        yield from (scores.argmax(axis=0) if n_classes > 2 else scores > 0 if n_classes else scores)
 
 
-def of_river(make: Callable[[int], Any]) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        model, labels = make(n_classes), y.tolist() if n_classes != 2 else (y > 0).tolist()
-        for x, label in zip(X.tolist(), labels, strict=True):
-            row = dict(enumerate(x))
-            yield model.predict_one(row) or 0
-            model.learn_one(row, label)
-
-    return play
+def of_river(make: Callable[[int], Any], X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    model, labels = make(n_classes), y.tolist() if n_classes != 2 else (y > 0).tolist()
+    for x, label in zip(X.tolist(), labels, strict=True):
+        row = dict(enumerate(x))
+        yield model.predict_one(row) or 0
+        model.learn_one(row, label)
 
 
-def of_scikit(with_features: bool) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        Z, model, features = Standardised(X.shape[1]).scaled(X), SGDClassifier(loss="log_loss", random_state=0), None
-        for t in range(len(y)):
-            if with_features and t == FIRST:
-                features = Nystroem(gamma=median_gamma(Z[:FIRST]), n_components=FIRST, random_state=0).fit(Z[:FIRST])
-                model = SGDClassifier(loss="log_loss", random_state=0)
-                model.partial_fit(features.transform(Z[:FIRST]), y[:FIRST], range(n_classes))
-            row = Z[t : t + 1] if features is None else features.transform(Z[t : t + 1])
-            yield model.predict(row)[0] if t else 0
-            model.partial_fit(row, y[t : t + 1], range(n_classes))
-
-    return play
+def of_scikit(with_features: bool, X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    Z, model, features = Standardised(X.shape[1]).scaled(X), SGDClassifier(loss="log_loss", random_state=0), None
+    for t in range(len(y)):
+        if with_features and t == FIRST:
+            features = Nystroem(gamma=median_gamma(Z[:FIRST]), n_components=FIRST, random_state=0).fit(Z[:FIRST])
+            model = SGDClassifier(loss="log_loss", random_state=0)
+            model.partial_fit(features.transform(Z[:FIRST]), y[:FIRST], range(n_classes))
+        row = Z[t : t + 1] if features is None else features.transform(Z[t : t + 1])
+        yield model.predict(row)[0] if t else 0
+        model.partial_fit(row, y[t : t + 1], range(n_classes))
 
 
-def of_vowpal(options: str) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        from vowpalwabbit import Workspace
+def of_vowpal(options: str, X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    from vowpalwabbit import Workspace
 
-        several = f" --oaa {n_classes}" if n_classes > 2 else ""
-        loss = "logistic" if n_classes else "squared"
-        model = Workspace(f"--quiet --loss_function {loss}{several} {options}")
-        for x, label in zip(X, y.tolist(), strict=True):
-            pairs = " ".join(f"{j}:{x[j]:.9g}" for j in np.flatnonzero(x))
-            given = label + 1 if n_classes > 2 else 2 * label - 1 if n_classes else label
-            found = model.predict(f"| {pairs}")
-            yield found - 1 if n_classes > 2 else found > 0 if n_classes else found
-            model.learn(f"{given} | {pairs}")
-        model.finish()
-
-    return play
+    several = f" --oaa {n_classes}" if n_classes > 2 else ""
+    loss = "logistic" if n_classes else "squared"
+    model = Workspace(f"--quiet --loss_function {loss}{several} {options}")
+    for x, label in zip(X, y.tolist(), strict=True):
+        pairs = " ".join(f"{j}:{x[j]:.9g}" for j in np.flatnonzero(x))
+        given = label + 1 if n_classes > 2 else 2 * label - 1 if n_classes else label
+        found = model.predict(f"| {pairs}")
+        yield found - 1 if n_classes > 2 else found > 0 if n_classes else found
+        model.learn(f"{given} | {pairs}")
+    model.finish()
 
 
 def largest(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
@@ -268,25 +257,25 @@ def sides(of_classes: bool) -> dict[str, tuple[str, Side]]:
     if not of_classes:
         return {
             "mean": ("", largest),
-            "auto": ("budgetrun", ours("auto")),
-            "least_squares": ("budgetrun", ours("least_squares", rates="normalised", step=0.2)),
-            "LinearRegression": ("river", of_river(linear)),
-            "AMRules": ("river", of_river(lambda _: rules.AMRules())),
-            "forest": ("river", of_river(lambda _: forest.ARFRegressor(seed=1))),
-            "squared": ("vowpalwabbit", of_vowpal("")),
+            "auto": ("budgetrun", partial(ours, "auto")),
+            "least_squares": ("budgetrun", partial(ours, "least_squares", rates="normalised", step=0.2)),
+            "LinearRegression": ("river", partial(of_river, linear)),
+            "AMRules": ("river", partial(of_river, lambda _: rules.AMRules())),
+            "forest": ("river", partial(of_river, lambda _: forest.ARFRegressor(seed=1))),
+            "squared": ("vowpalwabbit", partial(of_vowpal, "")),
         }
     return {
         "largest class": ("", largest),
-        "auto": ("budgetrun", ours("auto")),
-        "logistic": ("budgetrun", ours("logistic")),
-        "LogisticRegression": ("river", of_river(logistic)),
-        "Hoeffding tree": ("river", of_river(lambda _: tree.HoeffdingTreeClassifier())),
-        "adaptive random forest": ("river", of_river(lambda _: forest.ARFClassifier(seed=1))),
-        "plain": ("vowpalwabbit", of_vowpal("")),
-        "-q ::": ("vowpalwabbit", of_vowpal("-q ::")),
-        "--nn 20": ("vowpalwabbit", of_vowpal("--nn 20 --inpass")),
-        "SGD": ("scikit-learn", of_scikit(False)),
-        "Nystroem + SGD": ("scikit-learn", of_scikit(True)),
+        "auto": ("budgetrun", partial(ours, "auto")),
+        "logistic": ("budgetrun", partial(ours, "logistic")),
+        "LogisticRegression": ("river", partial(of_river, logistic)),
+        "Hoeffding tree": ("river", partial(of_river, lambda _: tree.HoeffdingTreeClassifier())),
+        "adaptive random forest": ("river", partial(of_river, lambda _: forest.ARFClassifier(seed=1))),
+        "plain": ("vowpalwabbit", partial(of_vowpal, "")),
+        "-q ::": ("vowpalwabbit", partial(of_vowpal, "-q ::")),
+        "--nn 20": ("vowpalwabbit", partial(of_vowpal, "--nn 20 --inpass")),
+        "SGD": ("scikit-learn", partial(of_scikit, False)),
+        "Nystroem + SGD": ("scikit-learn", partial(of_scikit, True)),
     }
 
 
