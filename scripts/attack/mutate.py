@@ -126,7 +126,6 @@ class Mutant:
         return self.file, self.function, self.before, self.after, self.occurrence
 
     def apply(self, source: bytes) -> bytes:
-        """Return the changed source."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
 
@@ -283,7 +282,6 @@ def is_compiled(source: bytes) -> bool:
 
 
 def mutants(file: str, source: bytes) -> list[Mutant]:
-    """Return all mutants of a file."""
     return Finder(file, source).found
 
 

@@ -167,7 +167,6 @@ def shared(logs: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def draw() -> None:
-    """Draw the reliability curves."""
     found = pd.read_csv(FOLDER / "reliability.csv")
     names = list(found["stream"].unique())
     figure = Figure(figsize=(10, 5.4), layout="constrained")

@@ -220,7 +220,6 @@ def versions() -> str:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Return the rows as a table."""
     head = ["data set", "library", "model", "gamma", "error, %", "log loss", "rounds/s", "time ratio", "memory, kB"]
     lines = []
     for row in rows:

@@ -123,13 +123,11 @@ def declared() -> str:
 
 
 def all_solvers() -> str:
-    """Return a table of the batch solvers."""
     head = ["solver", "rule", "cost", "bound on its updates", "measured in"]
     return markdown_table(head, map(_solver_row, solvers.registry().values()))
 
 
 def all_rules() -> str:
-    """Return a table of the rules of selection."""
     head = ["rule", "what it does", "bound on its expected mistakes", "measured in"]
     return markdown_table(head, map(_rule_row, selection.registry().values()))
 

@@ -296,8 +296,7 @@ def _race(of_classes: bool, unseen: bool, whole: bool) -> tuple[pd.DataFrame, pd
     least, most = (race.groupby(["stream", "side"])["rows"].agg(how) for how in ("min", "max"))
     longest = most[:, "auto"]
     race = race[race["rows"] == race["stream"].map(longest if whole else least[:, "auto"])]
-    errors = race.pivot(index="stream", columns="side", values="error")
-    return race, errors
+    return race, race.pivot(index="stream", columns="side", values="error")
 
 
 def _best_other(errors: pd.DataFrame) -> pd.Series:

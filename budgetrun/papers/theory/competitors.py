@@ -140,8 +140,7 @@ def find(
         known = [(one, one.norm(K)) for one in of_task]
         competitors = [Competitor(one.name, one.margins, n, lengths, one.shift(K)) for one, n in known if n > 0]
         fixed = tuple(c for c in competitors if c.shift == 0)
-        changing = tuple(c for c in competitors if c.shift > 0)
-        found[task] = Competitors(float(norms.max()), (zero, *fixed), changing)
+        found[task] = Competitors(float(norms.max()), (zero, *fixed), tuple(c for c in competitors if c.shift > 0))
     return found
 
 
