@@ -19,8 +19,9 @@ from budgetrun.config.quantities import QUANTITIES
 from budgetrun.results.plotting import slug
 from budgetrun.results.report import figures, listings, tables
 from budgetrun.results.report.evidence import with_numbers
+from budgetrun.results.report.figures import Drawn
 from budgetrun.results.report.formats import in_words, plain, template
-from budgetrun.results.report.layout import Table
+from budgetrun.results.report.layout import Listing, Table
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.report.numbers import NO_BUDGET, Place, measure
 from budgetrun.results.store.files import MANIFEST
@@ -114,8 +115,14 @@ class Report:
         """Write ``tables/*``, ``figures/*`` and ``report.html``; return the paths in this order."""
         selections, costs = listings.selections(self.results), listings.costs(self.results)
         table_files = tables.write(self.results.folder / "tables", self.tables, [*selections, *costs])
-        drawn, datasets = figures.draw(self.results), _datasets(self.results)
-        page = template("page.html.jinja").render(
+        drawn = figures.draw(self.results)
+        path = self.results.folder / "report.html"
+        write(path, self._page(selections, costs, drawn))
+        return [*table_files, *(path for figure in drawn for path in figure.written), path]
+
+    def _page(self, selections: list[Listing], costs: list[Listing], drawn: list[Drawn]) -> str:
+        datasets, findings = _datasets(self.results), tables.other_findings(self.results, self.tables)
+        return template("page.html.jinja").render(
             title=self.title,
             report=self,
             results=self.results,
@@ -127,11 +134,8 @@ class Report:
             datasets=datasets,
             dataset_grid=Grid(_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
             algorithms=_algorithms(self.results),
-            findings=tables.other_findings(self.results, self.tables),
+            findings=findings,
         )
-        path = self.results.folder / "report.html"
-        write(path, page)
-        return [*table_files, *(path for figure in drawn for path in figure.written), path]
 
     def draw(self) -> list[Path]:
         """Write ``figures/*`` alone; return the paths."""
