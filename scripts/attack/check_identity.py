@@ -10,6 +10,7 @@ Usage: python scripts/attack/check_identity.py [--jobs 2] [WORD ...]     (with W
 import argparse
 import ast
 import importlib
+import io
 import multiprocessing
 import os
 import re
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -205,8 +207,9 @@ def copy(source: Path, target: Path) -> None:
     """Copy what the trial needs; compiled files come along, which saves half the time."""
     for name in COPIED:
         if (source / name).is_dir():
-            skipped = shutil.ignore_patterns("curves", "tables", "figures", "*.html", "cache")
-            shutil.copytree(source / name, target / name, ignore=skipped)
+            # The package has folders of these names, too.
+            skipped = ("curves", "tables", "figures", "*.html") if name.startswith("results/") else ("cache",)
+            shutil.copytree(source / name, target / name, ignore=shutil.ignore_patterns(*skipped))
     for name in ("pyproject.toml", "CHANGELOG.md"):
         shutil.copy2(source / name, target / name)
 
@@ -219,21 +222,15 @@ def attempt(top: Path) -> tuple[bool, list[str] | None, str]:
     os.chdir(top)
     sys.path[:] = [str(top), str(top / "tests"), *(path for path in sys.path if Path(path).resolve() != TOP)]
     ids = None
-    with (top / "output").open("w+", encoding="utf-8") as output:
-        kept = os.dup(1), os.dup(2)
-        for stream in (1, 2):
-            os.dup2(output.fileno(), stream)
+    with redirect_stdout(io.StringIO()) as output, redirect_stderr(output):
         try:
             ids = run_ids(top)
-            passed = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "tests/identity/test_identity.py"]) == 0
+            options = ["-x", "-q", "-m", "committed or not committed", "-p", "no:cacheprovider"]
+            passed = pytest.main([*options, "tests/identity/test_identity.py"]) == 0
         except Exception as error:
             passed = False
             print(f"{type(error).__name__}: {error}")
-        sys.stdout.flush()
-        for stream, old in enumerate(kept, 1):
-            os.dup2(old, stream)
-        output.seek(0)
-        return passed, ids, output.read()
+    return passed, ids, output.getvalue()
 
 
 def run_ids(top: Path) -> list[str]:
