@@ -137,8 +137,7 @@ def _child(folder: Path, arguments: list[str], fault: Fault | None) -> None:
         os.setsid()
         os.chdir(folder)
         for name, number, flags in (("/dev/null", 0, os.O_RDWR), ("stdout", 1, 0), ("stderr", 2, 0)):
-            opened = os.open(name, flags or os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(opened, number)
+            os.dup2(os.open(name, flags or os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.argv = ["budgetrun", "run", *arguments]
         # A state is saved after every piece.
         kept.FIRST_SAVED = kept.RARELY = 0.0

@@ -66,18 +66,12 @@ def sides(labels: list[Any]) -> Iterator[tuple[str, str, Callable[..., Any], boo
     for name in OURS:
         made = budgetrun_river.CLASSIFIERS[name]
         yield "budgetrun", name, lambda made=made, **given: made(**classes, **given), True
-    yield (
-        "river",
-        "RBFSampler + LogisticRegression",
-        lambda **given: feature_extraction.RBFSampler(seed=0, **given) | wrapped(linear_model.LogisticRegression()),
-        True,
-    )
-    yield "river", "LogisticRegression", lambda: wrapped(linear_model.LogisticRegression()), False
-    yield "river", "PAClassifier", lambda: wrapped(linear_model.PAClassifier()), False
-    yield "river", "ALMAClassifier", lambda: wrapped(linear_model.ALMAClassifier()), False
-    yield "river", "Perceptron", lambda: wrapped(linear_model.Perceptron()), False
-    yield "river", "HoeffdingTreeClassifier", tree.HoeffdingTreeClassifier, False
-    yield "river", "KNNClassifier", neighbors.KNNClassifier, False
+    sampler, plain = feature_extraction.RBFSampler, linear_model.LogisticRegression
+    yield "river", "RBFSampler + LogisticRegression", lambda **given: sampler(seed=0, **given) | wrapped(plain()), True
+    for kind in (plain, linear_model.PAClassifier, linear_model.ALMAClassifier, linear_model.Perceptron):
+        yield "river", kind.__name__, lambda kind=kind: wrapped(kind()), False
+    for kind in (tree.HoeffdingTreeClassifier, neighbors.KNNClassifier):
+        yield "river", kind.__name__, kind, False
 
 
 def play(model: Any, rounds: Rounds) -> tuple[np.ndarray, float]:
