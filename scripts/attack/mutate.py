@@ -499,9 +499,7 @@ def write_record(record: dict[Key, str], equivalent: dict[Key, str], total: Coun
     survivors = [key for key, outcome in sorted(record.items()) if outcome == "survived" and key not in equivalent]
     n = len(record) - sum(key in equivalent for key in record)
     rate = f"{len(survivors)} of {n:,} mutants survive ({len(survivors) / max(n, 1):.1%})"
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=TOP, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=TOP, text=True).strip()
     text = [
         "# Mutation tests",
         f"{rate}, not counting those that change no outcome (`equivalent.yaml`).",

@@ -63,9 +63,8 @@ def played(n_rows: int, source: str, folder: Path) -> dict[str, float]:
     options = ["--budget", str(BUDGET), "--gamma", str(GAMMA), "--seeds", "1", "--name", name, "--results", str(folder)]
     options += [word for learner in LEARNERS for word in ("--algorithm", learner)]
     command = [sys.executable, "-m", "budgetrun", "run", source, *options]
-    maker = None
-    if source == "-":
-        maker = subprocess.Popen([sys.executable, __file__, "--write", str(n_rows), "-"], stdout=subprocess.PIPE)
+    writes = [sys.executable, __file__, "--write", str(n_rows), "-"]
+    maker = subprocess.Popen(writes, stdout=subprocess.PIPE) if source == "-" else None
     began = time.perf_counter()
     process = subprocess.Popen(command, stdin=maker.stdout if maker else None, stdout=subprocess.DEVNULL)
     peak, waited, status, usage = 0.0, 0, 0, None
