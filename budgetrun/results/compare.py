@@ -22,7 +22,7 @@ from budgetrun.base.files import write
 from budgetrun.base.grid import Grid, text
 from budgetrun.config.quantities import QUANTITIES, Quantity
 from budgetrun.config.schema import ChooseSpec, TableSpec
-from budgetrun.results.plotting import STYLE
+from budgetrun.results.plotting import STYLE, styled
 from budgetrun.results.report.formats import template
 from budgetrun.results.report.numbers import by_stream, p_in_words
 from budgetrun.results.report.selection import LATER, choose
@@ -409,16 +409,12 @@ def _overall(contenders: list[Contender], sign: int) -> list[Overall]:
 
 def diagram(names: Sequence[str], ranks: Sequence[float], distance: float) -> Figure:
     """Draw a critical-difference diagram: bars join mean ranks that Nemenyi's test does not tell apart."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
     order = np.argsort(ranks, kind="stable")
     n, sorted_ranks = len(names), np.asarray(ranks)[order]
     # These may be some of many.
     last = max(n, math.ceil(sorted_ranks[-1]), 1 + distance)
-    with matplotlib.rc_context(STYLE):
-        # Names stand at both sides.
-        figure = Figure((6 + 0.13 * max(map(len, names)), 1.6 + 0.18 * n), layout="constrained")
+    # Names stand at both sides.
+    with styled(6 + 0.13 * max(map(len, names)), 1.6 + 0.18 * n) as figure:
         axes = figure.add_subplot()
         axes.set(xlim=(1, last), ylim=(-1.2 - (n + 1) // 2, 1.4), yticks=[])
         axes.xaxis.tick_top()
@@ -451,10 +447,9 @@ def drawn(figure: Figure) -> Markup:
     return Markup(found.getvalue()[found.getvalue().index("<svg") :])
 
 
-def _heads(shown: Iterable[Difference | Overall]) -> list[str]:
+def _heads(shown: Sequence[Difference | Overall]) -> list[str]:
     """Return which parts of the units any of them has."""
-    units = [one.unit for one in shown]
-    return [name for name in Unit._fields if any(getattr(unit, name) for unit in units)]
+    return [name for name in Unit._fields if any(getattr(one.unit, name) for one in shown)]
 
 
 def _effect(effect: float) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +70,16 @@ class Look(NamedTuple):
 
 # The reference point.
 CIRCLE = Look("black", "o", "-")
+
+
+@contextmanager
+def styled(width: float, height: float) -> Iterator[Figure]:
+    """Yield an empty figure of so many inches, to be drawn and saved in the style of all within the block."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        yield Figure(figsize=(width, height), layout="constrained")
 
 
 def hand_out(names: Iterable[str]) -> dict[str, Look]:

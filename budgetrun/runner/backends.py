@@ -285,5 +285,4 @@ def _installed(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError:
-        needs = f"--backend {name} needs {name}; install it with: pip install {_PACKAGES[name]}"
-        raise InputError(needs) from None
+        raise InputError(f"--backend {name} needs {name}; install it with: pip install {_PACKAGES[name]}") from None

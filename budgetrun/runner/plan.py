@@ -353,8 +353,7 @@ def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, 
     for run in runs:
         # A selection plays its candidates again, so that its time and memory are its own.
         what = run.run_id if run.candidates else run.spec.kernel.text if run.spec.kernel else ""
-        stream = run.dataset, run.repetition, what
-        streams[stream][run.run_id if timed else run.task].append(run)
+        streams[run.dataset, run.repetition, what][run.run_id if timed else run.task].append(run)
     # A worker may run in another folder.
     specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     jobs = []

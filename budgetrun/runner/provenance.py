@@ -118,8 +118,7 @@ def replanned(manifest: dict[str, Any]) -> tuple[Config, Plan]:
         """Return a file of the user, which may also be in the folder of the config's file."""
         return top / path if is_file(top / path) else path
 
-    datasets = tuple(with_paths(dataset, beside) for dataset in config.datasets)
-    known = config.model_copy(update={"datasets": datasets})
+    known = config.model_copy(update={"datasets": tuple(with_paths(one, beside) for one in config.datasets)})
     plan = make_plan(known, download=False, recorded=recorded_streams(manifest))
     return config, of_shard(plan, parse(manifest.get("shard")))
 
@@ -153,8 +152,7 @@ def commit() -> dict[str, Any]:
     head = _git(top, "rev-parse", "HEAD") if top else None
     if top is None or head is None:
         return {"commit": None, "dirty": None}
-    changes = _git(top, "status", "--porcelain", "--", ".", ":!results")
-    return {"commit": head, "dirty": bool(changes)}
+    return {"commit": head, "dirty": bool(_git(top, "status", "--porcelain", "--", ".", ":!results"))}
 
 
 def _git(top: Path, *arguments: str) -> str | None:

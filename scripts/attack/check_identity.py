@@ -10,6 +10,7 @@ Usage: python scripts/attack/check_identity.py [--jobs 2] [WORD ...]     (with W
 import argparse
 import ast
 import importlib
+import io
 import multiprocessing
 import os
 import re
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,8 @@ TOP = Path(__file__).resolve().parents[2]
 EDITS = TOP / "tests" / "identity" / "edits.yaml"
 # Configs on generated data whose run ids are listed here; tests/identity does so for those with committed results.
 GENERATED = ("forgetron_fig7", "projectron_fig7", "quickstart")
-COPIED = (
-    "budgetrun",
-    "configs",
-    "datasets",
-    "scripts",
-    "tests",
-    *(f"results/{name}" for name in ("forgetron_fig6", *GENERATED)),
-)
+OF_RESULTS = (f"results/{name}" for name in ("forgetron_fig6", *GENERATED))
+COPIED = ("budgetrun", "configs", "datasets", "scripts", "tests", *OF_RESULTS)
 
 # Imported once, by the process that every trial is forked from.
 PRELOADED = ("pytest", "numba", "pandas", "pydantic", "scipy.linalg", "scipy.sparse.csgraph", "sklearn.svm")
@@ -97,7 +93,7 @@ def _move(top: Path, old: str, new: str) -> None:
     shutil.move(source, target)
     (old_home, _, old_name), (new_home, _, new_name) = old.rpartition("."), new.rpartition(".")
     imported = re.compile(
-        rf"^(\s*)from {re.escape(old_home)} import (.*)(?<!as )\b{old_name}\b(?! as)(.*)$", re.MULTILINE
+        rf"^(\s*)from ({re.escape(old_home)}) import (.*)(?<!as )\b{old_name}\b(?! as)(.*)$", re.MULTILINE
     )
     for path in [p for folder in ("budgetrun", "tests", "scripts") for p in (top / folder).rglob("*.py")]:
         text = re.sub(rf"\b{re.escape(old)}\b", new, path.read_text("utf-8"))
@@ -107,15 +103,14 @@ def _move(top: Path, old: str, new: str) -> None:
 
 
 def _without(found: re.Match[str], home: str, new: str, old: str) -> str:
-    indent, names = found[1], [name.strip() for name in (found[2] + found[3]).split(",") if name.strip()]
-    old_home = re.search(r"from (\S+) import", found[0])
-    assert old_home is not None
-    kept = f"{indent}from {old_home[1]} import {', '.join(names)}\n" if names else ""
+    indent, old_home, before, after = found.groups()
+    names = [name.strip() for name in (before + after).split(",") if name.strip()]
+    kept = f"{indent}from {old_home} import {', '.join(names)}\n" if names else ""
     return f"{kept}{indent}from {home} import {new} as {old}"
 
 
 def _write(path: Path, text: str) -> None:
-    if text != path.read_text("utf-8") if path.exists() else True:
+    if text != path.read_text("utf-8"):
         path.write_text(text, encoding="utf-8")
 
 
@@ -140,9 +135,7 @@ def _longer_docstrings(text: str) -> str:
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            docstring = node.body[0]
-            assert isinstance(docstring, ast.Expr)
-            docstring.value = ast.Constant(f"In other words.\n\n{ast.get_docstring(node)}")
+            node.body[0].value = ast.Constant(f"In other words.\n\n{ast.get_docstring(node)}")
     return "# Another comment.\n" + ast.unparse(tree)
 
 
@@ -214,8 +207,9 @@ def copy(source: Path, target: Path) -> None:
     """Copy what the trial needs; compiled files come along, which saves half the time."""
     for name in COPIED:
         if (source / name).is_dir():
-            skipped = shutil.ignore_patterns("curves", "tables", "figures", "*.html", "cache")
-            shutil.copytree(source / name, target / name, ignore=skipped)
+            # The package has folders of these names, too.
+            skipped = ("curves", "tables", "figures", "*.html") if name.startswith("results/") else ("cache",)
+            shutil.copytree(source / name, target / name, ignore=shutil.ignore_patterns(*skipped))
     for name in ("pyproject.toml", "CHANGELOG.md"):
         shutil.copy2(source / name, target / name)
 
@@ -228,21 +222,15 @@ def attempt(top: Path) -> tuple[bool, list[str] | None, str]:
     os.chdir(top)
     sys.path[:] = [str(top), str(top / "tests"), *(path for path in sys.path if Path(path).resolve() != TOP)]
     ids = None
-    with (top / "output").open("w+", encoding="utf-8") as output:
-        kept = os.dup(1), os.dup(2)
-        for stream in (1, 2):
-            os.dup2(output.fileno(), stream)
+    with redirect_stdout(io.StringIO()) as output, redirect_stderr(output):
         try:
             ids = run_ids(top)
-            passed = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "tests/identity/test_identity.py"]) == 0
+            options = ["-x", "-q", "-m", "committed or not committed", "-p", "no:cacheprovider"]
+            passed = pytest.main([*options, "tests/identity/test_identity.py"]) == 0
         except Exception as error:
             passed = False
             print(f"{type(error).__name__}: {error}")
-        sys.stdout.flush()
-        for stream, old in enumerate(kept, 1):
-            os.dup2(old, stream)
-        output.seek(0)
-        return passed, ids, output.read()
+    return passed, ids, output.getvalue()
 
 
 def run_ids(top: Path) -> list[str]:
@@ -288,7 +276,6 @@ def _called(edit: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Try all edits, print a table, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="WORD", help="only the edits whose lines contain one of these")
     parser.add_argument("--jobs", type=int, default=2, help="trials at a time")

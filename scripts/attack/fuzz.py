@@ -13,7 +13,6 @@ With --record, the counts of each property become a row of results/fuzz.csv, whi
 from __future__ import annotations
 
 import argparse
-import csv
 import faulthandler
 import functools
 import math
@@ -26,11 +25,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 HOSTILE = TOP / "tests" / "hostile"
 TABLE = TOP / "results" / "fuzz.csv"
+COLUMNS = ["property", "seed", "examples", "failed"]
 _MOST_SECONDS = 60
 # pytest takes the other one.
 _STDERR = os.dup(2)
@@ -57,11 +58,8 @@ class Rounds:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         """Leave out tests that are not properties: they do not change from one round to the next."""
-        items[:] = [item for item in items if hasattr(item.obj, "hypothesis") and not self._has_enough(item)]
-
-    def _has_enough(self, item: Any) -> bool:
-        name = name_of(item.nodeid)
-        return self.examples[name] + self.before[name] >= self.enough
+        tried, properties = self.examples + self.before, [item for item in items if hasattr(item.obj, "hypothesis")]
+        items[:] = [item for item in properties if tried[name_of(item.nodeid)] < self.enough]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count a property that failed."""
@@ -93,30 +91,24 @@ def name_of(nodeid: str) -> str:
     return nodeid.rpartition("tests/hostile/")[2].partition("[")[0]
 
 
+def known() -> pd.DataFrame:
+    """Return the table, in which seeds are sorted as text."""
+    return pd.read_csv(TABLE, dtype={"seed": str}) if TABLE.is_file() else pd.DataFrame(columns=COLUMNS)
+
+
 def recorded(seed: int, rounds: Rounds) -> None:
     """Write the counts of the properties that were tried into the table."""
-    known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
-    rows = {(row["property"], row["seed"]): row for row in known}
-    for name, examples in rounds.examples.items():
-        counts = {"seed": seed, "examples": examples, "failed": rounds.failed[name]}
-        rows[name, str(seed)] = {"property": name} | {column: str(count) for column, count in counts.items()}
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["property", "seed", "examples", "failed"], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row for _, row in sorted(rows.items()))
+    found = [(name, str(seed), examples, rounds.failed[name]) for name, examples in rounds.examples.items()]
+    table = pd.concat([known(), pd.DataFrame(found, columns=COLUMNS)]).drop_duplicates(COLUMNS[:2], keep="last")
+    table.sort_values(COLUMNS[:2]).to_csv(TABLE, index=False)
 
 
 def summary() -> list[str]:
     """Return the lines of CONTRIBUTING.md with the counts of each file of properties."""
-    with TABLE.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    lines = []
-    for name in dict.fromkeys(row["property"].partition("::")[0] for row in rows):
-        of_file = [row for row in rows if row["property"].startswith(f"{name}::")]
-        properties = {row["property"] for row in of_file}
-        sums = (sum(int(row[column]) for row in of_file) for column in ("examples", "failed"))
-        shown = name.removeprefix("test_fuzz_").removesuffix(".py")
-        lines.append(f"| {shown} | {len(properties)} | " + " | ".join(f"{count:,}" for count in sums) + " |")
+    table, lines = known(), []
+    for name, own in table.groupby(table["property"].str.partition("::")[0], sort=False):
+        shown, counts = name.removeprefix("test_fuzz_").removesuffix(".py"), own[["examples", "failed"]].sum()
+        lines.append(f"| {shown} | {own['property'].nunique()} | " + " | ".join(map("{:,}".format, counts)) + " |")
     return lines
 
 
@@ -138,9 +130,9 @@ def main() -> int:
     seed = first = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
     arguments = [str(HOSTILE), "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", given.k]
     arguments += ["--hypothesis-profile=fuzz", "--show-capture=no", "--no-header", "-r", "fE"]
-    if given.record and TABLE.is_file():
-        for row in csv.DictReader(TABLE.open(newline="")):
-            rounds.before[row["property"]] += int(row["examples"]) * (row["seed"] != str(first))
+    if given.record:
+        table = known()
+        rounds.before.update(table[table["seed"] != str(first)].groupby("property")["examples"].sum().to_dict())
     code = 0
     while code == 0 and time.monotonic() < rounds.until:
         print(f"seed {seed}", flush=True)

@@ -20,7 +20,6 @@ import ast
 import contextlib
 import csv
 import datetime
-import io
 import os
 import pickle
 import random
@@ -35,7 +34,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -112,14 +111,14 @@ class Mutant:
 
     file: str
     function: str
+    before: str
+    after: str
+    occurrence: int
     lines: range
     start: int
     end: int
     text: str
     on_import: bool
-    before: str = ""
-    after: str = ""
-    occurrence: int = 0
 
     @property
     def key(self) -> Key:
@@ -127,7 +126,6 @@ class Mutant:
         return self.file, self.function, self.before, self.after, self.occurrence
 
     def apply(self, source: bytes) -> bytes:
-        """Return the changed source."""
         return source[: self.start] + self.text.encode() + source[self.end :]
 
 
@@ -140,20 +138,22 @@ class Finder(ast.NodeVisitor):
         self.function: list[str] = []
         self.lines = range(0)
         self.on_import = True
+        self.seen: Counter[tuple[str, ...]] = Counter()
         self.found: list[Mutant] = []
         self.visit(ast.parse(source))
 
-    def at(self, line: int, column: int) -> int:
-        """Return the position in the source of a place that a node names."""
-        return self.starts[line - 1] + column
-
     def span(self, node: Any) -> tuple[int, int]:
-        """Return where a node begins and ends."""
-        return self.at(node.lineno, node.col_offset), self.at(node.end_lineno, node.end_col_offset)
+        """Return where in the source a node begins and ends."""
+        return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def add(self, start: int, end: int, text: str) -> None:
-        """Add a mutant."""
-        self.found.append(Mutant(self.file, ".".join(self.function), self.lines, start, end, text, self.on_import))
+        """Add a mutant, named by its lines before and after."""
+        first = self.source.rfind(b"\n", 0, start) + 1
+        last = self.source.find(b"\n", end) % (len(self.source) + 1)
+        changed = self.source[first:start] + text.encode() + self.source[end:last]
+        name = ".".join(self.function), *(" ".join(one.decode().split()) for one in (self.source[first:last], changed))
+        self.found.append(Mutant(self.file, *name, self.seen[name], self.lines, start, end, text, self.on_import))
+        self.seen[name] += 1
 
     def between(self, left: Any, right: Any, old: str, *new: str) -> None:
         """Replace the operator between two operands."""
@@ -221,14 +221,10 @@ class Finder(ast.NodeVisitor):
         if node.value and not is_declared(node.target):
             self.visit(node.value)
 
-    def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave messages alone."""
+    def left_alone(self, node: ast.AST) -> None:
+        """Change neither messages nor what is there for mypy."""
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave messages alone."""
-
-    def visit_Assert(self, node: ast.Assert) -> None:
-        """Leave what is there for mypy alone."""
+    visit_Raise = visit_JoinedStr = visit_Assert = left_alone
 
     def visit_Compare(self, node: ast.Compare) -> None:
         operands = [node.left, *node.comparators]
@@ -286,18 +282,7 @@ def is_compiled(source: bytes) -> bool:
 
 
 def mutants(file: str, source: bytes) -> list[Mutant]:
-    """Return all mutants of a file, with their names."""
-    seen: Counter[Key] = Counter()
-    named = []
-    for mutant in Finder(file, source).found:
-        start = source.rfind(b"\n", 0, mutant.start) + 1
-        end = source.find(b"\n", mutant.end) % (len(source) + 1)
-        changed = source[start : mutant.start] + mutant.text.encode() + source[mutant.end : end]
-        before, after = (" ".join(text.decode().split()) for text in (source[start:end], changed))
-        mutant = replace(mutant, before=before, after=after)
-        named.append(replace(mutant, occurrence=seen[mutant.key]))
-        seen[mutant.key] += 1
-    return named
+    return Finder(file, source).found
 
 
 class Watch:
@@ -395,8 +380,7 @@ def measure(folder: Path, tests: list[str]) -> Coverage:
     _, status = os.waitpid(fork(folder, work), 0)
     if status:
         sys.exit(f"the tests fail without any change:\n{(folder / 'log').read_text()[-2000:]}")
-    found: Coverage = pickle.loads(out.read_bytes())
-    return found
+    return pickle.loads(out.read_bytes())
 
 
 def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float]:
@@ -419,12 +403,8 @@ def choose(mutant: Mutant, covered: Coverage, thorough: bool) -> dict[str, float
 
 def start(mutant: Mutant, chosen: dict[str, float], folder: Path) -> int:
     """Start the tests of a mutant; return the process id."""
-    path = folder / mutant.file
     source = (TOP / mutant.file).read_bytes()
-    path.write_bytes(mutant.apply(source))
-    # A file of the same size, written within the same second, would pass for the one compiled before.
-    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
-        compiled.unlink()
+    replace_file(folder / mutant.file, mutant.apply(source))
     files = sorted({test.partition("::")[0] for test in chosen})
 
     def work() -> int:
@@ -436,6 +416,13 @@ def start(mutant: Mutant, chosen: dict[str, float], folder: Path) -> int:
         return run_pytest(files, Chosen(chosen))
 
     return fork(folder, work)
+
+
+def replace_file(path: Path, source: bytes) -> None:
+    """Replace a file of the package; one of its size, written within a second, would pass for the one compiled."""
+    path.write_bytes(source)
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+        compiled.unlink()
 
 
 def outcomes(
@@ -459,9 +446,7 @@ def outcomes(
         if process not in running:
             continue
         mutant, folder = running.pop(process)
-        (folder / mutant.file).write_bytes((TOP / mutant.file).read_bytes())
-        for compiled in (folder / mutant.file).parent.glob(f"__pycache__/{Path(mutant.file).stem}.*.pyc"):
-            compiled.unlink()
+        replace_file(folder / mutant.file, (TOP / mutant.file).read_bytes())
         free.append(folder)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (3, 4, 5, 70):
             raise RuntimeError(f"{mutant.key}: pytest ended with {status}:\n{(folder / 'log').read_text()[-2000:]}")
@@ -474,10 +459,8 @@ def read_record() -> dict[Key, str]:
     if not path.exists():
         return {}
     with path.open(newline="", encoding="utf-8") as file:
-        return {
-            (r["file"], r["function"], r["before"], r["after"], int(r["occurrence"])): r["outcome"]
-            for r in csv.DictReader(file)
-        }
+        _, *rows = csv.reader(file)
+    return {(*names, int(occurrence)): outcome for *names, occurrence, outcome in rows}
 
 
 def read_equivalent() -> dict[Key, str]:
@@ -498,10 +481,7 @@ def table(record: dict[Key, str], equivalent: dict[Key, str], total: Counter[str
         outcome = "equivalent" if key in equivalent else outcome
         for name in (key[0], "all"):
             rows.setdefault(name, Counter())[outcome] += 1
-    lines = [
-        "| file | mutants | tried | killed | equivalent | survived |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    lines = ["| file | mutants | tried | killed | equivalent | survived |", "| --- |" + " ---: |" * 5]
     total["all"] = sum(total[name] for name in rows if name != "all")
     for name in [*sorted(set(rows) - {"all"}), "all"]:
         n = rows.get(name, Counter())
@@ -513,25 +493,20 @@ def table(record: dict[Key, str], equivalent: dict[Key, str], total: Counter[str
 def write_record(record: dict[Key, str], equivalent: dict[Key, str], total: Counter[str]) -> str:
     """Write the outcomes and their summary; return the last sentence of it."""
     RECORD.mkdir(exist_ok=True)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([*key, outcome] for key, outcome in sorted(record.items()))
-    (RECORD / "outcomes.csv").write_text(out.getvalue(), encoding="utf-8")
+    with (RECORD / "outcomes.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = ([*key, outcome] for key, outcome in sorted(record.items()))
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
     survivors = [key for key, outcome in sorted(record.items()) if outcome == "survived" and key not in equivalent]
     n = len(record) - sum(key in equivalent for key in record)
     rate = f"{len(survivors)} of {n:,} mutants survive ({len(survivors) / max(n, 1):.1%})"
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=TOP, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=TOP, text=True).strip()
     text = [
         "# Mutation tests",
         f"{rate}, not counting those that change no outcome (`equivalent.yaml`).",
         f"Written by `scripts/attack/mutate.py`, which explains it, on {datetime.date.today()} at commit {commit}. "
-        "*mutants* is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. "
-        "Mutants that survived and were killed by tests added since count as killed, so a fresh sample "
-        "(another `--seed`) tells more about "
-        "the tests.",
+        "*mutants* is how many a file has; those *tried* are random samples. `outcomes.csv` lists them. Mutants that "
+        "survived and were killed by tests added since count as killed, so a fresh sample (another `--seed`) tells "
+        "more about the tests.",
         table(record, equivalent, total),
         *(["## Survivors", "\n".join(f"- {shown(key)}" for key in survivors)] if survivors else []),
     ]

@@ -26,11 +26,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import psutil
 import pyarrow.parquet as pq
 import yaml
@@ -106,26 +107,19 @@ class Cluster:
         self.top = top
         self.scheduler: subprocess.Popen[str] | None = None
         self.workers: list[subprocess.Popen[str]] = []
-        self.address = ""
+        self.complete()
 
     def _start(self, part: str, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", f"distributed.cli.dask_{part}", *options, "--no-dashboard"]
         error = subprocess.PIPE if part == "scheduler" else subprocess.DEVNULL
-        given = {
-            "cwd": self.top,
-            "stdout": subprocess.DEVNULL,
-            "stderr": error,
-            "text": True,
-            "start_new_session": True,
-        }
-        return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TOP)}, **given)
+        given = {"cwd": self.top, "env": os.environ | {"PYTHONPATH": str(TOP)}, "start_new_session": True}
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=error, text=True, **given)
 
     def complete(self) -> None:
         """Start what does not run."""
         if self.scheduler is None or self.scheduler.poll() is not None:
             self.stop()
             self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-            assert self.scheduler.stderr is not None
             self.address = next(line.split()[-1] for line in self.scheduler.stderr if "Scheduler at:" in line)
             threading.Thread(target=self.scheduler.stderr.read, daemon=True).start()
         self.workers = [worker for worker in self.workers if worker.poll() is None]
@@ -140,29 +134,16 @@ class Cluster:
         self.workers, self.scheduler = [], None
 
 
-@dataclass
 class Sandbox:
     """A folder with the config, its results, and what an undisturbed sweep gives."""
 
-    top: Path
-    backend: str = "local"
-    shard: str = ""
-    large: int = files.LARGE
-    cluster: Cluster | None = None
-    environment: dict[str, str] = field(default_factory=dict)
-    reference: dict[str, Row] = field(default_factory=dict)
-    seen: dict[str, Row] = field(default_factory=dict)
-    seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        (self.top / "tmp").mkdir()
-        (self.top / "torture.yaml").write_text(yaml.safe_dump(CONFIG))
-        covered = "COVERAGE_PROCESS"
-        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(covered)}
-        self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(self.top / "tmp")}
-        if self.backend == "dask":
-            self.cluster = Cluster(self.top)
-            self.cluster.complete()
+    def __init__(self, top: Path, backend: str = "local", shard: str = "", large: int = files.LARGE) -> None:
+        self.top, self.backend, self.shard, self.large = top, backend, shard, large
+        (top / "tmp").mkdir()
+        (top / "torture.yaml").write_text(yaml.safe_dump(CONFIG))
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_PROCESS")}
+        self.environment |= {"PYTHONPATH": str(TOP), "TMPDIR": str(top / "tmp")}
+        self.cluster = Cluster(top) if backend == "dask" else None
         began = time.monotonic()
         process = self.start("sweep", "--jobs", "2")
         _, err = process.communicate(timeout=10 * END_SECONDS)
@@ -206,10 +187,6 @@ class Sandbox:
         """Return the temporary files of the results folder, which the next complete sweep removes after a kill."""
         return {*self.results.rglob(".*.tmp"), *self.results.rglob("*.running")}
 
-    def moved_aside(self) -> list[Path]:
-        """Return the folders that --force has moved aside."""
-        return sorted(self.results.parent.glob(f"{self.results.name}.old-*"))
-
 
 def _outcome(row: Row) -> Row:
     return {key: value for key, value in row.items() if key not in MEASURED}
@@ -239,9 +216,8 @@ def targets(process: subprocess.Popen[str], whom: str, sandbox: Sandbox) -> list
     if whom in ("parent", "group"):
         return [process.pid if whom == "parent" else -process.pid]
     if sandbox.cluster is not None:
-        return [
-            one.pid for one in ([sandbox.cluster.scheduler] if whom == "scheduler" else sandbox.cluster.workers) if one
-        ]
+        parts = [sandbox.cluster.scheduler] if whom == "scheduler" else sandbox.cluster.workers
+        return [one.pid for one in parts if one]
     found = []
     for other in session(process):
         with suppress(psutil.Error):
@@ -354,7 +330,7 @@ def _left(sandbox: Sandbox, process: subprocess.Popen[str], before: set[Path], k
 def _stored(sandbox: Sandbox, visible: dict[str, Row], forced: bool, complete: bool) -> dict[str, str]:
     """Return what is wrong with the runs of the results folder, and remember which there are."""
     problems = {}
-    old = sandbox.moved_aside()
+    old = sorted(sandbox.results.parent.glob(f"{sandbox.results.name}.old-*"))
     aside = {key: _outcome(row) for folder in old for key, row in Store(folder).rows().items()}
     found = sandbox.stored()
     everywhere = found | aside if forced else found
@@ -432,30 +408,19 @@ def torture(
 
 def recorded(backend: str, seed: int, counts: Counter[str]) -> None:
     """Write the counts of a backend and a seed into the table."""
-    columns = ["backend", "seed", "attacks", *PROBLEMS, "lines of noise"]
-    known = list(csv.DictReader(TABLE.open(newline=""))) if TABLE.is_file() else []
-    new = {"backend": backend, "seed": str(seed)} | {name: str(counts[name]) for name in columns[2:]}
-    rows = [row for row in known if (row["backend"], row["seed"]) != (backend, str(seed))] + [new]
-    with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda row: (row["backend"], int(row["seed"]))))
+    new = {"backend": backend, "seed": seed} | {name: counts[name] for name in ("attacks", *PROBLEMS, "lines of noise")}
+    known = [pd.read_csv(TABLE)] if TABLE.is_file() else []
+    table = pd.concat([*known, pd.DataFrame([new])]).drop_duplicates(["backend", "seed"], keep="last")
+    table.sort_values(["backend", "seed"]).to_csv(TABLE, index=False)
 
 
 def summary() -> list[str]:
     """Return the lines of CONTRIBUTING.md with the counts of each backend, over all seeds."""
-    with TABLE.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    columns = [column for column in rows[0] if column not in ("backend", "seed")]
-    lines = []
-    for backend in dict.fromkeys(row["backend"] for row in rows):
-        counts = [sum(int(row[column]) for row in rows if row["backend"] == backend) for column in columns]
-        lines.append(f"| `{backend}` | {' | '.join(f'{count:,}' for count in counts)} |")
-    return lines
+    counts = pd.read_csv(TABLE).drop(columns="seed").groupby("backend").sum()
+    return [f"| `{backend}` | {' | '.join(map('{:,}'.format, own))} |" for backend, own in counts.iterrows()]
 
 
 def main() -> int:
-    """Read the arguments, attack, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("n", type=int, nargs="?", default=1000, metavar="N", help="the number of attacks")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks")

@@ -11,7 +11,6 @@ With --every, one stream is stopped once before each of its calls, instead of N 
 """
 
 import argparse
-import csv
 import errno
 import gzip
 import hashlib
@@ -26,11 +25,12 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 os.environ |= {"BUDGETRUN_COMPILED": "0", "OPENBLAS_NUM_THREADS": "1"}
+import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -43,7 +43,7 @@ from budgetrun.runner.live import kept
 FORMATS = ("csv", "csv.gz", "jsonl", "parquet", "arrow", "txt")
 OPTIONS = ((), ("--shuffle", "1"), ("--select", "hedge"), ("--scale", "running"), ("--missing", "skip"))
 COMMAND = ("--algorithm", "rbp", "--budget", "7", "--gamma", "0.5", "--seeds", "1")
-MEASURED = ("seconds", "peak_memory_mb", "run_id")
+MEASURED = ["seconds", "peak_memory_mb", "run_id"]
 # Calls of the file system that change something.
 CALLS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 SECONDS = 60
@@ -137,8 +137,7 @@ def _child(folder: Path, arguments: list[str], fault: Fault | None) -> None:
         os.setsid()
         os.chdir(folder)
         for name, number, flags in (("/dev/null", 0, os.O_RDWR), ("stdout", 1, 0), ("stderr", 2, 0)):
-            opened = os.open(name, flags or os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(opened, number)
+            os.dup2(os.open(name, flags or os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.argv = ["budgetrun", "run", *arguments]
         # A state is saved after every piece.
         kept.FIRST_SAVED = kept.RARELY = 0.0
@@ -175,33 +174,23 @@ def _child(folder: Path, arguments: list[str], fault: Fault | None) -> None:
     os._exit(77)
 
 
-@dataclass
-class Sandbox:
-    """A folder for streams and results, and what undisturbed commands give."""
-
-    top: Path
-    known: dict[tuple[str, ...], tuple[Any, Any, Ended]]
-
-    def reference(self, form: str, options: tuple[str, ...], content: bytes) -> tuple[Any, Any, Ended]:
-        """Return the rows, the names of files, and the end of an undisturbed command."""
-        key = (form, *options, hashlib.sha256(content).hexdigest())
-        if key not in self.known:
-            folder = Path(tempfile.mkdtemp(dir=self.top))
-            (folder / f"s.{form}").write_bytes(content)
-            ended = play(folder, [f"s.{form}", *COMMAND, *options])
-            assert ended.code == 0, ended
-            self.known[key] = (*written(folder), ended)
-            shutil.rmtree(folder)
-        return self.known[key]
+@cache
+def reference(top: Path, form: str, options: tuple[str, ...], content: bytes) -> tuple[Any, Any, Ended]:
+    """Return the rows, the names of files, and the end of an undisturbed command, played in a folder of ``top``."""
+    folder = Path(tempfile.mkdtemp(dir=top))
+    (folder / f"s.{form}").write_bytes(content)
+    ended = play(folder, [f"s.{form}", *COMMAND, *options])
+    assert ended.code == 0, ended
+    rows, names = written(folder)
+    shutil.rmtree(folder)
+    return rows, names, ended
 
 
 def written(folder: Path) -> tuple[list[dict[str, str]], list[str]]:
     """Return the rows of runs.csv without what is measured, and the names of all files of results."""
     path = folder / "results" / "s" / "runs.csv"
-    rows: list[dict[str, str]] = []
-    if path.is_file():
-        with path.open(newline="") as file:
-            rows = [{k: v for k, v in row.items() if k not in MEASURED} for row in csv.DictReader(file)]
+    table = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=MEASURED)
+    rows = table.drop(columns=MEASURED).to_dict("records")
     names = sorted(str(one.relative_to(folder)) for one in (folder / "results").rglob("*") if one.is_file())
     # Names of packed curves and parts are ids of jobs or times.
     names = [name for name in names if not {"parts", "curves"} & set(Path(name).parts)]
@@ -224,13 +213,13 @@ def change(path: Path, how: str, form: str) -> bytes:
     return content
 
 
-def attack(sandbox: Sandbox, rng: random.Random, given: tuple[str, Fault] | None = None) -> tuple[str, dict[str, str]]:
-    """Attack one stream; return what was done, and the problems that were found with an explanation."""
+def attack(top: Path, rng: random.Random, given: tuple[str, Fault] | None = None) -> tuple[str, dict[str, str]]:
+    """Attack one stream in a folder of ``top``; return what was done, and each problem with an explanation."""
     form = given[0] if given else rng.choice(FORMATS)
     options = () if given else rng.choice(OPTIONS)
     content = content_of(form, 1, N_ROWS)
-    _, _, usual = sandbox.reference(form, options, content)
-    folder = Path(tempfile.mkdtemp(dir=sandbox.top))
+    _, _, usual = reference(top, form, options, content)
+    folder = Path(tempfile.mkdtemp(dir=top))
     path = folder / f"s.{form}"
     path.write_bytes(content)
     command = [path.name, *COMMAND, *options]
@@ -241,7 +230,7 @@ def attack(sandbox: Sandbox, rng: random.Random, given: tuple[str, Fault] | None
         done.append(str(fault))
         allowed = {0, 2} if fault.full else {0, 130, -fault.number if fault.number else -signal.SIGKILL}
         problems |= judged(ended, allowed, "while disturbed")
-        if ended.code == 0 and written(folder)[0] != sandbox.reference(form, options, content)[0]:
+        if ended.code == 0 and written(folder)[0] != reference(top, form, options, content)[0]:
             problems["lost"] = "exit code 0, but not the rows of an undisturbed command"
     how = "" if given else rng.choice(["", "", "replaced", "cut", "grown"])
     if how:
@@ -258,7 +247,7 @@ def attack(sandbox: Sandbox, rng: random.Random, given: tuple[str, Fault] | None
         for aside in (folder / "results").glob("s.old-*"):
             shutil.rmtree(aside)
         done.append("refused")
-    rows, names, _ = sandbox.reference(form, options, content)
+    rows, names, _ = reference(top, form, options, content)
     found = written(folder)
     if found[0] != rows:
         kind = "doubled" if len(found[0]) > len(rows) else "lost" if len(found[0]) < len(rows) else "changed"
@@ -289,7 +278,6 @@ def judged(ended: Ended, allowed: set[int], when: str) -> dict[str, str]:
 
 
 def main() -> int:
-    """Read the arguments, attack, and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("n", type=int, nargs="?", default=1000, metavar="N", help="the number of attacks")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same attacks")
@@ -298,19 +286,19 @@ def main() -> int:
     chosen = parser.parse_args()
     say = partial(print, flush=True)
     counts: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory(prefix="torture-") as top:
+    with tempfile.TemporaryDirectory(prefix="torture-") as folder:
+        top, content = Path(folder), content_of("csv", 1, N_ROWS)
         # What this call imports, forks need not import again.
-        (Path(top) / "s.csv").write_bytes(content_of("csv", 1, N_ROWS))
+        (top / "s.csv").write_bytes(content)
         with suppress(SystemExit):
-            budgetrun.cli.main(["run", f"{top}/s.csv", *COMMAND, "--results", top])
-        sandbox = Sandbox(Path(top), {})
-        usual = sandbox.reference("csv", (), content_of("csv", 1, N_ROWS))[2]
+            budgetrun.cli.main(["run", f"{top}/s.csv", *COMMAND, "--results", folder])
+        usual = reference(top, "csv", (), content)[2]
         every = [("csv", Fault(n, full)) for n in range(usual.calls) for full in (False, True)]
         say(f"an undisturbed command makes {usual.calls} calls in {usual.seconds:.2f} s")
         n_attacks = len(every) if chosen.every else chosen.n
         for i in range(n_attacks):
             rng = random.Random(f"{chosen.seed} {i}")
-            done, problems = attack(sandbox, rng, every[i] if chosen.every else None)
+            done, problems = attack(top, rng, every[i] if chosen.every else None)
             counts.update(problems.keys() & set(PROBLEMS))
             counts["attacks"] += 1
             if problems:

@@ -26,12 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from budgetrun.config import DatasetSpec
 from budgetrun.data import open_stream
-from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import stacked
-from budgetrun.engine.standardised import Standardised
-from budgetrun.kernels import Linear
 from budgetrun.kernels.kinds import floats
-from budgetrun.learners import find
 from budgetrun.play.metrics import Calibration, Tally
 from budgetrun.results import plotting
 
@@ -54,15 +50,7 @@ FADE, SHARE = 0.999, 0.001
 
 def scores(name: str, stream: Any, form: type[Any] | None = None, **given: Any) -> np.ndarray:
     """Return the scores of a learner before each label, shape (T,) or (T, n_classes)."""
-    X, y, n_classes = stream
-    several = n_classes if n_classes > 2 else None
-    learner: Any = find(name, task="multiclass" if several else "binary" if n_classes else "regression")(**given)
-    if form is not None:
-        learner.form = form
-    group = Group(Linear(), [learner], n_classes=several)
-    Z, labels = X if name == "auto" else Standardised(X.shape[1]).scaled(X), 2 * y - 1 if n_classes == 2 else y
-    found = [group.feed(Z[t : t + 256], labels[None, t : t + 256])[0] for t in range(0, len(y), 256)]
-    return np.concatenate(found, axis=-1).T
+    return np.concatenate(list(race_auto.scores_of(name, *stream, form, **given)), axis=-1).T
 
 
 def shortened(stream: Any, most: int) -> Any:
@@ -110,12 +98,8 @@ def tails(name: str, stream: Any) -> Iterator[dict[str, Any]]:
         sides["logarithms"] = (np.log(X), stacked.SEEN)
     for way, (rows, seen) in sides.items():
         with mock.patch.object(stacked, "SEEN", seen):
-            yield {
-                "stream": name,
-                "way": way,
-                "rows": len(y),
-                "error": error(scores("auto", (rows, y, n_classes)), stream),
-            }
+            wrong = error(scores("auto", (rows, y, n_classes)), stream)
+            yield {"stream": name, "way": way, "rows": len(y), "error": wrong}
 
 
 def log_normal(name: str, n: int = 8000) -> Any:
@@ -183,7 +167,6 @@ def shared(logs: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def draw() -> None:
-    """Draw the reliability curves."""
     found = pd.read_csv(FOLDER / "reliability.csv")
     names = list(found["stream"].unique())
     figure = Figure(figsize=(10, 5.4), layout="constrained")

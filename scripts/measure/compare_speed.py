@@ -18,9 +18,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+import yaml
+
+from budgetrun.config.schema import DatasetSpec
+from budgetrun.data import open_stream
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+from budgetrun.learners import find
 
 TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "configs" / "forgetron_table81.yaml"
@@ -33,25 +40,22 @@ Case = tuple[float | None, dict[str, Any], float, Learners, tuple[int, ...]]
 
 def one(name: str, variant: str | None = None, **parameters: Any) -> Learners:
     """Return one learner on the first task."""
-    return lambda X, Y: [(_found(name, variant)(**parameters), 0)]
+    return lambda X, Y: [(find(name, variant)(**parameters), 0)]
 
 
 def per_task(X: Any, Y: Any) -> list[tuple[Any, int]]:
     """Return a Perceptron for each task."""
-    return [(_found("perceptron")(), i) for i in range(len(Y))]
+    return [(find("perceptron")(), i) for i in range(len(Y))]
 
 
 def table81(X: Any, Y: Any, *, gamma: float) -> list[tuple[Any, int]]:
     """Return all learners of Table 8.1 on the first task; budgets are fractions of the Perceptron's mistakes."""
-    import yaml
-
-    mistakes = run_group([(_found("perceptron")(), 0)], X, Y, gamma, 256)[0]
+    mistakes = run_group([(find("perceptron")(), 0)], X, Y, gamma, 256)[0]
     learners = []
     for entry in yaml.safe_load(TABLE.read_text())["algorithms"]:
-        given = {
-            key: value for key, value in entry.items() if key not in ("name", "variant", "label", "budget", "seeds")
-        }
-        make = partial(_found(entry["name"], entry.get("variant")), **given)
+        known = ("name", "variant", "label", "budget", "seeds")
+        given = {key: value for key, value in entry.items() if key not in known}
+        make = partial(find(entry["name"], entry.get("variant")), **given)
         for fraction in entry["budget"]["fractions"] if "budget" in entry else [None]:
             budget = {} if fraction is None else {"budget": round(fraction * mistakes)}
             seeds: list[dict[str, int]] = [{"seed": k} for k in range(entry["seeds"])] if "seeds" in entry else [{}]
@@ -61,7 +65,8 @@ def table81(X: Any, Y: Any, *, gamma: float) -> list[tuple[Any, int]]:
 
 SMALL = (64, 256)
 SELF_TUNED = partial(one, "forgetron", "self_tuned")
-USPS, MNIST = ({"name": name, "task": "equal_splits", "scale": "unit_norm"} for name in ("usps", "mnist"))
+USPS = {"name": "usps", "task": "equal_splits", "scale": "unit_norm"}
+PART = {**USPS, "name": "mnist", "n_examples": 20000}
 CASES: dict[str, Case] = {
     "Perceptron, a9a": (7, {"name": "a9a"}, 0.04, one("perceptron"), (256,)),
     "Perceptron, w8a": (7, {"name": "w8a"}, 0.04, one("perceptron"), (256,)),
@@ -78,16 +83,10 @@ CASES: dict[str, Case] = {
     "126 Perceptrons, usps": (5, USPS, 0.78, per_task, (256,)),
     "126 Perceptrons, usps as integers": (5, {**USPS, "scale": "none"}, 0.02 / 2000**2, per_task, (256,)),
     "Table 8.1, a usps split": (None, USPS, 0.78, partial(table81, gamma=0.78), (256,)),
-    "Table 8.1, 20,000 of a mnist split": (
-        None,
-        {**MNIST, "n_examples": 20000},
-        0.78,
-        partial(table81, gamma=0.78),
-        (256,),
-    ),
+    "Table 8.1, 20,000 of a mnist split": (None, PART, 0.78, partial(table81, gamma=0.78), (256,)),
     "Table 8.1, 20,000 of a mnist split as integers": (
         None,
-        {**MNIST, "n_examples": 20000, "scale": "none"},
+        {**PART, "scale": "none"},
         1.3e-7,
         partial(table81, gamma=1.3e-7),
         (256,),
@@ -101,21 +100,12 @@ AS_FLOATS = "as floats"
 
 def run_group(learners: list[tuple[Any, int]], X: Any, Y: Any, gamma: float, block: int) -> list[int]:
     """Return the mistakes of all learners."""
-    from budgetrun.engine import Group
-    from budgetrun.kernels import Gaussian
-
     group = Group(Gaussian(gamma=gamma), [learner for learner, _ in learners], [task for _, task in learners])
     # As `fit`, which reads no scores.
     options = {"scores": False} if "scores" in inspect.signature(Group.feed).parameters else {}
     for start in range(0, X.shape[0], block):
         group.feed(X[start : start + block], Y[:, start : start + block], **options)
     return [member.count.mistakes for member in group.members]
-
-
-def _found(name: str, variant: str | None = None) -> Any:
-    from budgetrun.learners import find
-
-    return find(name, variant)
 
 
 # -- a process of one checkout ----------------------------------------------------------------------------------------
@@ -139,9 +129,6 @@ def serve() -> None:
 
 
 def _opened(spec: dict[str, Any], sparse: bool, as_floats: bool) -> tuple[Any, Any]:
-    from budgetrun.config.schema import DatasetSpec
-    from budgetrun.data import open_stream
-
     stream = open_stream(DatasetSpec(**spec), 0, 0)
     X = stream.X
     if spec["name"] == "usps" and "scale" in spec and spec["scale"] == "none":
@@ -162,25 +149,16 @@ def checkout(folder: Path) -> Iterator[Callable[[str, int], list[Any]]]:
     with subprocess.Popen(
         command, env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        asked, answers = _pipes(process)
 
         def once(name: str, block: int) -> list[Any]:
-            print(json.dumps([name, block]), file=asked, flush=True)
-            answer: list[Any] = json.loads(answers.readline())
-            return answer
+            print(json.dumps([name, block]), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())
 
         yield once
-        asked.close()
-
-
-def _pipes(process: "subprocess.Popen[str]") -> tuple[IO[str], IO[str]]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return process.stdin, process.stdout
+        process.stdin.close()
 
 
 def main() -> None:
-    """Print one line per case."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path)
     parser.add_argument("cases", nargs="*")

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from budgetrun import Fleet
 from budgetrun.kernels import compiling
-from budgetrun.results.plotting import STYLE, number_log_axis, save
+from budgetrun.results.plotting import number_log_axis, save, styled
 
 TOP = Path(__file__).resolve().parents[2]
 KEYS = (10, 100, 1000, 10_000, 100_000, 1_000_000)
@@ -99,11 +99,7 @@ def measured(n_keys: int) -> dict[str, float]:
 
 def draw(table: pd.DataFrame, path: Path) -> None:
     """Draw bytes per key and microseconds per example over the keys."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10.0, 3.8), layout="constrained")
+    with styled(10.0, 3.8) as figure:
         left, right = figure.subplots(1, 2)
         for name, column in (("accounted", "accounted"), ("growth of the process", "process_grew")):
             left.plot(table["keys"], table[column] / table["keys"], marker="o", label=name)
@@ -112,9 +108,8 @@ def draw(table: pd.DataFrame, path: Path) -> None:
         for axes, label in ((left, "bytes per key"), (right, "microseconds per example")):
             axes.set_xscale("log")
             number_log_axis(axes.xaxis, (1.0,))
-            axes.set_xlabel("keys")
-            axes.set_ylabel(label)
-            axes.set_ylim(0, axes.get_ylim()[1] if axes is right else 2 * BYTES_PER_KEY)
+            top = axes.get_ylim()[1] if axes is right else 2 * BYTES_PER_KEY
+            axes.set(xlabel="keys", ylabel=label, ylim=(0, top))
             axes.legend()
         save(figure, path)
 
@@ -139,10 +134,8 @@ def main() -> None:
 
 def record(found: dict[str, float], path: Path) -> None:
     """Write what was measured for some keys into the table, in the place of what was measured before."""
-    table = pd.DataFrame([found])
-    if path.is_file():
-        before = pd.read_csv(path)
-        table = pd.concat([before[before["keys"] != found["keys"]], table])
+    known = [pd.read_csv(path)] if path.is_file() else []
+    table = pd.concat([*known, pd.DataFrame([found])]).drop_duplicates("keys", keep="last")
     table = table.sort_values("keys").round(4)
     whole = table.columns.drop(["examples_per_key", "error"])
     table.astype(dict.fromkeys(whole, int)).to_csv(path, index=False, lineterminator="\n")

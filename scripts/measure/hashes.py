@@ -21,6 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from budgetrun.config.schema import DatasetSpec
+from budgetrun.data import open_stream
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
+from budgetrun.kernels.kinds import IntegerRows, floats
+from budgetrun.learners import find
+
 TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "tests" / "engine" / "hashes.json"
 # Rounds per call; 0 for all of them at once, -1 for calls of random sizes.
@@ -42,10 +49,7 @@ LEARNERS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
     ("forgetron", "greedy", {"budget": 100}),
     ("forgetron", "basic", {"budget": 100}),
 )
-MULTICLASS: tuple[tuple[str, str | None, dict[str, int]], ...] = (
-    ("perceptron", None, {}),
-    ("rbp", None, {"budget": 100, "seed": 1}),
-)
+MULTICLASS = LEARNERS[:2]
 N_CLASSES = 4
 Made = tuple[Any, np.ndarray, float]
 
@@ -53,56 +57,34 @@ Made = tuple[Any, np.ndarray, float]
 # -- streams: examples, labels, gamma ---------------------------------------------------------------------------------
 
 
-def bits(n: int = 1500, d: int = 130) -> Made:
-    """Return rows of zeros and ones."""
-    rng = np.random.default_rng(1)
-    X = (rng.random((n, d)) < 0.2).astype(float)
-    return X, _labels(rng, X), 0.05
-
-
-def integers(n: int = 1500, d: int = 35) -> Made:
-    """Return rows of small integers."""
-    rng = np.random.default_rng(2)
-    X = rng.integers(-300, 301, (n, d)).astype(float)
-    return X, _labels(rng, X), 1e-6
-
-
-def scaled_integers(n: int = 1500) -> Made:
-    """Return rows of small integers, scaled to unit norm."""
-    from budgetrun.kernels.kinds import IntegerRows
-
-    X, y, _ = integers(n)
-    return IntegerRows(X, 1 / np.sqrt((X * X).sum(axis=1))), y, 1.0
-
-
-def floats(n: int = 1500, d: int = 11) -> Made:
-    """Return rows of floats."""
-    rng = np.random.default_rng(3)
-    X = rng.random((n, d))
-    return X, _labels(rng, X), 1.0
-
-
-def _labels(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
-    """Return the sides of a plane; the weights are small integers, so that the sums are nearly exact."""
+def generated(seed: int, draw: Callable[[np.random.Generator], np.ndarray], gamma: float) -> Made:
+    """Return rows, and the sides of a plane; its weights are small integers, so that the sums are nearly exact."""
+    rng = np.random.default_rng(seed)
+    X = draw(rng).astype(float)
     scores = (X * rng.integers(-3, 4, X.shape[1])).sum(axis=1)
     flips = np.where(rng.random(len(X)) < 0.1, -1, 1)
-    return np.where(scores > np.median(scores), 1, -1) * flips
+    return X, np.where(scores > np.median(scores), 1, -1) * flips, gamma
+
+
+def scaled_integers() -> Made:
+    """Return rows of small integers, scaled to unit norm."""
+    X, y, _ = GENERATED["integers"]()
+    return IntegerRows(X, 1 / np.sqrt((X * X).sum(axis=1))), y, 1.0
 
 
 def real(name: str, gamma: float, factor: float = 1.0, **spec: Any) -> Made:
     """Return the first task of a dataset, not scaled, in the order of seed 0; ``factor`` makes the values whole."""
-    from budgetrun.config.schema import DatasetSpec
-    from budgetrun.data import open_stream
-    from budgetrun.kernels.kinds import floats as as_floats
-
     stream = open_stream(DatasetSpec(name=name, **spec), 0, 0)
-    X = stream.X if factor == 1 else np.rint(factor * np.asarray(as_floats(stream.X)))
+    X = stream.X if factor == 1 else np.rint(factor * np.asarray(floats(stream.X)))
     return X, next(iter(stream.tasks.values())), gamma
 
 
 GENERATED: dict[str, Callable[[], Made]] = {
-    "bits": bits, "integers": integers, "scaled integers": scaled_integers, "floats": floats
-}  # fmt: skip
+    "bits": partial(generated, 1, lambda rng: rng.random((1500, 130)) < 0.2, 0.05),
+    "integers": partial(generated, 2, lambda rng: rng.integers(-300, 301, (1500, 35)), 1e-6),
+    "scaled integers": scaled_integers,
+    "floats": partial(generated, 3, lambda rng: rng.random((1500, 11)), 1.0),
+}
 REAL: dict[str, Callable[[], Made]] = {
     "a9a": partial(real, "a9a", 0.04),
     "w8a": partial(real, "w8a", 0.04),
@@ -128,14 +110,8 @@ def hashes(stream: str, size: int) -> dict[str, str]:
 
 
 def _played(X: Any, y: np.ndarray, gamma: float, size: int, learners: Any, n_classes: int | None) -> dict[str, str]:
-    from budgetrun.engine import Group
-    from budgetrun.kernels import Gaussian
-    from budgetrun.learners import find
-
-    built = [
-        find(name, variant, "binary" if n_classes is None else "multiclass")(**given)
-        for name, variant, given in learners
-    ]
+    task = "binary" if n_classes is None else "multiclass"
+    built = [find(name, variant, task)(**given) for name, variant, given in learners]
     group = Group(Gaussian(gamma=gamma), built, n_classes=n_classes)
     found = [hashlib.sha256() for _ in learners]
     for part in _calls(len(y), size):
@@ -167,14 +143,11 @@ def _check(ways: Sequence[str], sizes: Sequence[int], streams: Sequence[str]) ->
     """Check the table in each way of computing; return the number of combinations that differ."""
     wrong = 0
     for way in ways:
-        given = [*streams, "--here", "--sizes", *map(str, sizes)]
-        done = subprocess.run(
-            [sys.executable, __file__, *given], env={**os.environ, **WAYS[way]}, stdout=subprocess.PIPE
-        )
-        lines = done.stdout.decode().splitlines()
+        command = [sys.executable, __file__, *streams, "--here", "--sizes", *map(str, sizes)]
+        done = subprocess.run(command, env=os.environ | WAYS[way], stdout=subprocess.PIPE)
         if done.returncode:
             raise SystemExit(f"{way}: exit code {done.returncode}")
-        for line in lines:
+        for line in done.stdout.splitlines():
             stream, size, seconds, names = json.loads(line)
             wrong += bool(names)
             calls = {WHOLE: "the whole stream", RANDOM: "random calls"}.get(size, f"calls of {size}")
@@ -183,7 +156,6 @@ def _check(ways: Sequence[str], sizes: Sequence[int], streams: Sequence[str]) ->
 
 
 def main() -> int:
-    """Write the table or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("streams", nargs="*", choices=[*STREAMS, []])
     parser.add_argument("--write", action="store_true", help="write the hashes of this machine, in calls of 256")

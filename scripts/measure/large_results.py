@@ -7,7 +7,6 @@ Usage: python scripts/measure/large_results.py [--runs N] [--record]
 """
 
 import argparse
-import csv
 import io
 import json
 import os
@@ -19,6 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
@@ -34,7 +34,6 @@ TOP = Path(__file__).resolve().parents[2]
 TABLE = TOP / "results" / "large_results.csv"
 BUDGETS = list(range(5, 55, 5))
 SETTINGS = 500  # of the config below, on each of ten datasets
-COLUMNS = ("runs", "command", "cpu_seconds", "seconds", "peak_mb")
 
 
 def config(folder: Path, n_runs: int) -> Path:
@@ -111,9 +110,7 @@ def make(path: Path, results: Path) -> int:
     file = io.BytesIO()
     pq.write_table(pa.table(arrays, SCHEMA), file, compression="zstd", row_group_size=100_000)
     files.replace_table(store.folder, file.getvalue(), n)
-    manifest = store.manifest()
-    assert manifest is not None
-    store.write_manifest(manifest | {"end": provenance.now()})
+    store.write_manifest(store.manifest() | {"end": provenance.now()})
     return len(plan.runs)
 
 
@@ -148,7 +145,6 @@ def command(*words: str) -> str:
 
 
 def main() -> None:
-    """Read the arguments, make the folder and measure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=1_000_000, metavar="N", help="the number of runs, some thousands")
     parser.add_argument("--record", action="store_true", help="write results/large_results.csv")
@@ -167,11 +163,8 @@ def main() -> None:
             measured("resume", large + resume, folder),
             measured("report", large + command("report", "results/large"), folder),
         ]
-    rows = [{"runs": n_runs} | row for row in found]
-    with TABLE.open("w", newline="", encoding="utf-8") if chosen.record else open(os.dup(1), "w") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    rows = pd.DataFrame([{"runs": n_runs} | row for row in found])
+    rows.to_csv(TABLE if chosen.record else sys.stdout, index=False)
 
 
 if __name__ == "__main__":

@@ -13,17 +13,17 @@ Needs river; vowpalwabbit (pip install vowpalwabbit) is left out where it is mis
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from river import datasets, forest, linear_model, multiclass, preprocessing, rules, tree
 from river.datasets import synth
 from sklearn import datasets as made
@@ -46,21 +46,10 @@ SLOW = {"adaptive random forest", "SGD", "Nystroem + SGD", "forest", "AMRules"}
 CARDS = ("phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", "census_income", "usps")
 # Rows from which the features of Nystroem are made.
 FIRST = 300
+# One side after some rows of a stream, which has 0 classes if its labels are numbers.
+COLUMNS = ("stream", "classes", "side", "library", "rows", "error", "microseconds")
 # A side plays rows and labels, and yields what it predicts for each before its label.
 Side = Callable[[np.ndarray, np.ndarray, int], Iterator[Any]]
-
-
-@dataclass
-class Row:
-    """One side after some rows of a stream; a row of race.csv."""
-
-    stream: str
-    classes: int  # 0 for numbers
-    side: str
-    library: str
-    rows: int
-    error: float
-    microseconds: float
 
 
 def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
@@ -69,13 +58,10 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
         yield name, lambda name=name: of_card(name)
     yield "digits", lambda: (*made.load_digits(return_X_y=True), 10)
     yield "ImageSegments", lambda: table(datasets.ImageSegments(), 7)
+    at: dict[str, Any] = {"seed": 1, "position": 5000}
     drifting: dict[str, Any] = {
-        "SEA, drift": lambda: synth.ConceptDriftStream(
-            synth.SEA(0, seed=1), synth.SEA(3, seed=1), seed=1, position=5000
-        ),
-        "Agrawal, drift": lambda: synth.ConceptDriftStream(
-            synth.Agrawal(0, seed=1), synth.Agrawal(4, seed=1), seed=1, position=5000
-        ),
+        "SEA, drift": lambda: synth.ConceptDriftStream(synth.SEA(0, seed=1), synth.SEA(3, seed=1), **at),
+        "Agrawal, drift": lambda: synth.ConceptDriftStream(synth.Agrawal(0, seed=1), synth.Agrawal(4, seed=1), **at),
         "Hyperplane": lambda: synth.Hyperplane(seed=1, n_drift_features=5, mag_change=0.01),
         "RandomRBFDrift": lambda: synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001),
     }
@@ -193,61 +179,58 @@ def table(rows: Any, n_classes: int) -> tuple[np.ndarray, np.ndarray, int]:
     return X, np.unique(y, return_inverse=True)[1] if n_classes else np.array(y, dtype=float), n_classes
 
 
-def ours(name: str, **given: Any) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        task = "multiclass" if n_classes > 2 else "binary" if n_classes else "regression"
-        group = Group(Linear(), [find(name, task=task)(**given)], n_classes=n_classes if n_classes > 2 else None)
-        labels = 2 * y - 1 if n_classes == 2 else y
-        Z = X if name == "auto" else Standardised(X.shape[1]).scaled(X)
-        for start in range(0, len(y), 256):
-            scores = group.feed(Z[start : start + 256], labels[None, start : start + 256])[0]
-            yield from (scores.argmax(axis=0) if n_classes > 2 else scores > 0 if n_classes else scores)
-
-    return play
-
-
-def of_river(make: Callable[[int], Any]) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        model, labels = make(n_classes), y.tolist() if n_classes != 2 else (y > 0).tolist()
-        for x, label in zip(X.tolist(), labels, strict=True):
-            row = dict(enumerate(x))
-            yield model.predict_one(row) or 0
-            model.learn_one(row, label)
-
-    return play
+def scores_of(
+    name: str, X: np.ndarray, y: np.ndarray, n_classes: int, form: type[Any] | None = None, **given: Any
+) -> Iterator[np.ndarray]:
+    """Yield the scores of one of our learners before each label, 256 rows at a time, shape (n,) or (n_classes, n)."""
+    learner: Any = find(name, task="multiclass" if n_classes > 2 else "binary" if n_classes else "regression")(**given)
+    if form is not None:
+        learner.form = form
+    group = Group(Linear(), [learner], n_classes=n_classes if n_classes > 2 else None)
+    labels = 2 * y - 1 if n_classes == 2 else y
+    Z = X if name == "auto" else Standardised(X.shape[1]).scaled(X)
+    for start in range(0, len(y), 256):
+        yield group.feed(Z[start : start + 256], labels[None, start : start + 256])[0]
 
 
-def of_scikit(with_features: bool) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        Z, model, features = Standardised(X.shape[1]).scaled(X), SGDClassifier(loss="log_loss", random_state=0), None
-        for t in range(len(y)):
-            if with_features and t == FIRST:
-                features = Nystroem(gamma=median_gamma(Z[:FIRST]), n_components=FIRST, random_state=0).fit(Z[:FIRST])
-                model = SGDClassifier(loss="log_loss", random_state=0)
-                model.partial_fit(features.transform(Z[:FIRST]), y[:FIRST], range(n_classes))
-            row = Z[t : t + 1] if features is None else features.transform(Z[t : t + 1])
-            yield model.predict(row)[0] if t else 0
-            model.partial_fit(row, y[t : t + 1], range(n_classes))
-
-    return play
+def ours(name: str, X: np.ndarray, y: np.ndarray, n_classes: int, **given: Any) -> Iterator[Any]:
+    for scores in scores_of(name, X, y, n_classes, **given):
+        yield from (scores.argmax(axis=0) if n_classes > 2 else scores > 0 if n_classes else scores)
 
 
-def of_vowpal(options: str) -> Side:
-    def play(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
-        from vowpalwabbit import Workspace
+def of_river(make: Callable[[int], Any], X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    model, labels = make(n_classes), y.tolist() if n_classes != 2 else (y > 0).tolist()
+    for x, label in zip(X.tolist(), labels, strict=True):
+        row = dict(enumerate(x))
+        yield model.predict_one(row) or 0
+        model.learn_one(row, label)
 
-        several = f" --oaa {n_classes}" if n_classes > 2 else ""
-        loss = "logistic" if n_classes else "squared"
-        model = Workspace(f"--quiet --loss_function {loss}{several} {options}")
-        for x, label in zip(X, y.tolist(), strict=True):
-            pairs = " ".join(f"{j}:{x[j]:.9g}" for j in np.flatnonzero(x))
-            given = label + 1 if n_classes > 2 else 2 * label - 1 if n_classes else label
-            found = model.predict(f"| {pairs}")
-            yield found - 1 if n_classes > 2 else found > 0 if n_classes else found
-            model.learn(f"{given} | {pairs}")
-        model.finish()
 
-    return play
+def of_scikit(with_features: bool, X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    Z, model, features = Standardised(X.shape[1]).scaled(X), SGDClassifier(loss="log_loss", random_state=0), None
+    for t in range(len(y)):
+        if with_features and t == FIRST:
+            features = Nystroem(gamma=median_gamma(Z[:FIRST]), n_components=FIRST, random_state=0).fit(Z[:FIRST])
+            model = SGDClassifier(loss="log_loss", random_state=0)
+            model.partial_fit(features.transform(Z[:FIRST]), y[:FIRST], range(n_classes))
+        row = Z[t : t + 1] if features is None else features.transform(Z[t : t + 1])
+        yield model.predict(row)[0] if t else 0
+        model.partial_fit(row, y[t : t + 1], range(n_classes))
+
+
+def of_vowpal(options: str, X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
+    from vowpalwabbit import Workspace
+
+    several = f" --oaa {n_classes}" if n_classes > 2 else ""
+    loss = "logistic" if n_classes else "squared"
+    model = Workspace(f"--quiet --loss_function {loss}{several} {options}")
+    for x, label in zip(X, y.tolist(), strict=True):
+        pairs = " ".join(f"{j}:{x[j]:.9g}" for j in np.flatnonzero(x))
+        given = label + 1 if n_classes > 2 else 2 * label - 1 if n_classes else label
+        found = model.predict(f"| {pairs}")
+        yield found - 1 if n_classes > 2 else found > 0 if n_classes else found
+        model.learn(f"{given} | {pairs}")
+    model.finish()
 
 
 def largest(X: np.ndarray, y: np.ndarray, n_classes: int) -> Iterator[Any]:
@@ -274,28 +257,25 @@ def sides(of_classes: bool) -> dict[str, tuple[str, Side]]:
     if not of_classes:
         return {
             "mean": ("", largest),
-            "auto": ("budgetrun", ours("auto")),
-            "least_squares": ("budgetrun", ours("least_squares", rates="normalised", step=0.2)),
-            "LinearRegression": (
-                "river",
-                of_river(lambda _: preprocessing.StandardScaler() | linear_model.LinearRegression()),
-            ),
-            "AMRules": ("river", of_river(lambda _: rules.AMRules())),
-            "forest": ("river", of_river(lambda _: forest.ARFRegressor(seed=1))),
-            "squared": ("vowpalwabbit", of_vowpal("")),
+            "auto": ("budgetrun", partial(ours, "auto")),
+            "least_squares": ("budgetrun", partial(ours, "least_squares", rates="normalised", step=0.2)),
+            "LinearRegression": ("river", partial(of_river, linear)),
+            "AMRules": ("river", partial(of_river, lambda _: rules.AMRules())),
+            "forest": ("river", partial(of_river, lambda _: forest.ARFRegressor(seed=1))),
+            "squared": ("vowpalwabbit", partial(of_vowpal, "")),
         }
     return {
         "largest class": ("", largest),
-        "auto": ("budgetrun", ours("auto")),
-        "logistic": ("budgetrun", ours("logistic")),
-        "LogisticRegression": ("river", of_river(logistic)),
-        "Hoeffding tree": ("river", of_river(lambda _: tree.HoeffdingTreeClassifier())),
-        "adaptive random forest": ("river", of_river(lambda _: forest.ARFClassifier(seed=1))),
-        "plain": ("vowpalwabbit", of_vowpal("")),
-        "-q ::": ("vowpalwabbit", of_vowpal("-q ::")),
-        "--nn 20": ("vowpalwabbit", of_vowpal("--nn 20 --inpass")),
-        "SGD": ("scikit-learn", of_scikit(False)),
-        "Nystroem + SGD": ("scikit-learn", of_scikit(True)),
+        "auto": ("budgetrun", partial(ours, "auto")),
+        "logistic": ("budgetrun", partial(ours, "logistic")),
+        "LogisticRegression": ("river", partial(of_river, logistic)),
+        "Hoeffding tree": ("river", partial(of_river, lambda _: tree.HoeffdingTreeClassifier())),
+        "adaptive random forest": ("river", partial(of_river, lambda _: forest.ARFClassifier(seed=1))),
+        "plain": ("vowpalwabbit", partial(of_vowpal, "")),
+        "-q ::": ("vowpalwabbit", partial(of_vowpal, "-q ::")),
+        "--nn 20": ("vowpalwabbit", partial(of_vowpal, "--nn 20 --inpass")),
+        "SGD": ("scikit-learn", partial(of_scikit, False)),
+        "Nystroem + SGD": ("scikit-learn", partial(of_scikit, True)),
     }
 
 
@@ -323,8 +303,8 @@ def main() -> None:
     given = parser.parse_args()
     rows: dict[tuple[str, str, int], dict[str, Any]] = {}
     if TABLE.is_file():
-        with TABLE.open(newline="", encoding="utf-8") as file:
-            rows = {(row["stream"], row["side"], int(row["rows"])): dict(row) for row in csv.DictReader(file)}
+        known = pd.read_csv(TABLE, dtype=str, keep_default_na=False).to_dict("records")
+        rows = {(row["stream"], row["side"], int(row["rows"])): row for row in known}
     for name, load in streams():
         if given.streams and name not in given.streams:
             continue
@@ -340,14 +320,11 @@ def main() -> None:
             stops = sorted({min(n, given.slow), n}) if side not in SLOW else [min(n, given.slow)]
             with threadpool_limits(1):
                 for t, error, seconds in measured(side, library, play, stream, stops):
-                    row = Row(name, n_classes, side, shown, t, round(error, 4), round(seconds, 1))
-                    print(*asdict(row).values(), sep="\t", file=sys.stderr, flush=True)
-                    rows[name, side, t] = asdict(row)
+                    row = (name, n_classes, side, shown, t, round(error, 4), round(seconds, 1))
+                    print(*row, sep="\t", file=sys.stderr, flush=True)
+                    rows[name, side, t] = dict(zip(COLUMNS, row, strict=True))
             TABLE.parent.mkdir(parents=True, exist_ok=True)
-            with TABLE.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(Row.__annotations__), lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows.values())
+            pd.DataFrame(rows.values()).to_csv(TABLE, index=False)
 
 
 if __name__ == "__main__":

@@ -18,58 +18,32 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from race_river import Rounds, versions
+from race_river import Rounds, race, speed_of, versions
 from river import drift, ensemble, forest, linear_model, neighbors, tree
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pages import markdown_table, write_csv
+from benchmarks.pages import markdown_table
 from budgetrun import config as configs
 from budgetrun import river as budgetrun_river
 from budgetrun.data import open_stream
 from budgetrun.data.generators import changes_of
-from budgetrun.results.plotting import STYLE, hand_out, mark_changes, save
+from budgetrun.results.plotting import hand_out, mark_changes, save, styled
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "river_drift"
 CONFIG = "sutskever_bounds"
 BUDGETS = (100, 1000)
 WINDOWS = 50
-_WARM = 300
 ALONE = "LogisticRegression"
-
-
-@dataclass
-class Row:
-    """One model on one stream; a row of race.csv."""
-
-    dataset: str
-    library: str
-    model: str
-    rounds: int
-    repetitions: int
-    error_percent: float
-    error_sd: float | None  # over the repetitions
-    rounds_per_second: float
-    time_ratio: float
-    memory_kb: float
-
-
-@dataclass
-class Window:
-    """The error of one model in one part of a stream; a row of windows.csv.gz."""
-
-    dataset: str
-    model: str
-    end: int
-    error_percent: float
+# One model on one stream; and one model in one part of a stream.
+Row = dict[str, Any]
+Window = dict[str, Any]
 
 
 def models(gamma: float) -> dict[str, tuple[str, Callable[[], Any]]]:
@@ -106,68 +80,44 @@ def models(gamma: float) -> dict[str, tuple[str, Callable[[], Any]]]:
     return made | {name: ("river", make) for name, make in of_river.items()}
 
 
-def play(model: Any, rounds: Rounds) -> tuple[np.ndarray, float]:
-    """Play a stream; return which rounds are errors, and the processor time in seconds."""
-    wrong = np.zeros(len(rounds), dtype=bool)
-    began = time.process_time()
-    for t, (x, y) in enumerate(rounds):
-        wrong[t] = model.predict_one(x) != y
-        model.learn_one(x, y)
-    return wrong, time.process_time() - began
-
-
 def measured(dataset: str, streams: list[Rounds], gamma: float) -> tuple[list[Row], list[Window]]:
     """Return the rows and windows of all models on the repetitions of a stream."""
     rows, windows = [], []
     every = models(gamma)
     for name, (library, make) in every.items():
-        play(make(), streams[0][:_WARM])
-        wrongs, times, ratios = [], [], []
-        for rounds in streams:
-            _, alone = play(every[ALONE][1](), rounds)
-            model = make()
-            wrong, seconds = play(model, rounds)
-            wrongs.append(wrong)
-            times.append(seconds)
-            ratios.append(seconds / alone)
-        errors = [100 * float(wrong.mean()) for wrong in wrongs]
-        T = len(streams[0])
-        rows.append(
-            Row(
-                dataset=dataset,
-                library=library,
-                model=name,
-                rounds=T,
-                repetitions=len(streams),
-                error_percent=statistics.mean(errors),
-                error_sd=statistics.stdev(errors) if len(errors) > 1 else None,
-                rounds_per_second=T / min(times),
-                time_ratio=1.0 if name == ALONE else statistics.median(ratios),
-                memory_kb=model._raw_memory_usage / 1000,
-            )
-        )
-        print(*asdict(rows[-1]).values(), sep="\t", file=sys.stderr, flush=True)
+        wrongs, (speed, ratio, memory) = race(make, every[ALONE][1], streams)
+        errors = (100 * wrongs.mean(axis=1)).tolist()
+        row = {
+            "dataset": dataset,
+            "library": library,
+            "model": name,
+            "rounds": wrongs.shape[1],
+            "repetitions": len(streams),
+            "error_percent": statistics.mean(errors),
+            "error_sd": statistics.stdev(errors) if len(errors) > 1 else None,
+            "rounds_per_second": speed,
+            "time_ratio": 1.0 if name == ALONE else ratio,
+            "memory_kb": memory,
+        }
+        rows.append(row)
+        print(*row.values(), sep="\t", file=sys.stderr, flush=True)
         parts = np.array_split(np.mean(wrongs, axis=0), WINDOWS)
         for part, end in zip(parts, np.cumsum([len(part) for part in parts]).tolist(), strict=True):
-            windows.append(Window(dataset, name, end, 100 * float(part.mean())))
+            windows.append({"dataset": dataset, "model": name, "end": end, "error_percent": 100 * float(part.mean())})
     return rows, windows
 
 
 def draw(dataset: str, title: str, windows: list[Window], shown: list[str], marks: dict[int, str]) -> None:
     """Draw the windowed errors of some models, with marks where the stream changes."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 5.2), layout="constrained")
+    with styled(7.2, 5.2) as figure:
         axes = figure.add_subplot()
         for name, look in hand_out(shown).items():
-            own = [window for window in windows if window.model == name]
-            axes.plot([w.end for w in own], [w.error_percent for w in own], label=name, **look.line, markevery=6)
+            own = [window for window in windows if window["model"] == name]
+            ends, errors = ([window[key] for window in own] for key in ("end", "error_percent"))
+            axes.plot(ends, errors, label=name, **look.line, markevery=6)
         mark_changes(axes, marks)
         axes.set_title(title, loc="left", fontweight="bold")
-        axes.set_xlabel("rounds")
-        axes.set_ylabel("error in each part (%)")
+        axes.set(xlabel="rounds", ylabel="error in each part (%)")
         axes.set_xlim(0)
         axes.set_ylim(0)
         figure.legend(loc="outside lower center", ncols=2, fontsize=9)
@@ -180,7 +130,6 @@ def main() -> None:
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     config = configs.load(CONFIG)
-    assert config.kernel is not None
     gamma = config.kernel.parameters["gamma"]
     rows, windows = [], []
     with threadpool_limits(1):
@@ -194,14 +143,12 @@ def main() -> None:
             rows += own
             windows += parts
             # The two best of ours, and the three best of river.
-            best = sorted(own, key=lambda row: row.error_percent)
-            shown = [
-                row.model
-                for library, n in (("budgetrun", 2), ("river", 3))
-                for row in [row for row in best if row.library == library][:n]
-            ]
+            best = sorted(own, key=lambda row: row["error_percent"])
+            shown = []
+            for library, n in (("budgetrun", 2), ("river", 3)):
+                shown += [row["model"] for row in best if row["library"] == library][:n]
             draw(spec.label, config.report.titles[spec.label], parts, shown, changes_of(spec))
-            write_csv(FOLDER / "race.csv", rows)
+            pd.DataFrame(rows).to_csv(FOLDER / "race.csv", index=False, float_format="%.6g")
             packed = {"method": "gzip", "mtime": 0}
             pd.DataFrame(windows).to_csv(FOLDER / "windows.csv.gz", index=False, compression=packed)
     (FOLDER / "race.md").write_text(page(rows))
@@ -211,11 +158,7 @@ def page(rows: list[Row]) -> str:
     """Return what was measured, as Markdown."""
     head = ["stream", "library", "model", "error, %", "rounds/s", "time ratio", "memory, kB"]
     table = [
-        [
-            *(row.dataset, row.library, row.model, f"{row.error_percent:.1f}"),
-            *(f"{row.rounds_per_second:,.0f}", f"{row.time_ratio:.1f}", f"{row.memory_kb:,.0f}"),
-        ]
-        for row in rows
+        [row["dataset"], row["library"], row["model"], f"{row['error_percent']:.1f}", *speed_of(row)] for row in rows
     ]
     text = (__doc__ or "").split("\n\n")
     return "\n\n".join([f"# {text[0]}", *text[1:3], markdown_table(head, table), versions()]) + "\n"

@@ -22,18 +22,19 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from river import datasets, feature_extraction, linear_model, metrics, multiclass, neighbors, preprocessing, tree
 from sklearn.datasets import load_svmlight_file
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pages import markdown_table, write_csv
+from benchmarks.pages import markdown_table
 from budgetrun import river as budgetrun_river
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "river"
@@ -43,34 +44,6 @@ _WARM = 300
 Rounds = list[tuple[dict[Any, float], Any]]
 # Ours with two classes only are wrapped by river's OneVsRestClassifier when there are more; those of river as well.
 OURS = ("Forgetron", "RBP", "Perceptron", "PassiveAggressive", "ProjectronPlusPlus")
-
-
-@dataclass
-class Row:
-    """One side on one data set; a row of race.csv."""
-
-    dataset: str
-    library: str
-    model: str
-    gamma: float | None
-    gamma_from: str  # default, or the first tenth; empty if there is no gamma
-    rounds: int
-    classes: int
-    errors: int
-    error_percent: float
-    log_loss: float | None  # None if there are no probabilities
-    rounds_per_second: float
-    memory_kb: float
-    time_ratio: float  # to river's LogisticRegression
-
-
-@dataclass
-class Cost:
-    """The time of one part of a round; a row of learn_one.csv."""
-
-    rows: str  # the keys of a row
-    part: str
-    microseconds: float
 
 
 def standardized(dataset: Any) -> Rounds:
@@ -93,27 +66,39 @@ def sides(labels: list[Any]) -> Iterator[tuple[str, str, Callable[..., Any], boo
     for name in OURS:
         made = budgetrun_river.CLASSIFIERS[name]
         yield "budgetrun", name, lambda made=made, **given: made(**classes, **given), True
-    yield (
-        "river",
-        "RBFSampler + LogisticRegression",
-        lambda **given: feature_extraction.RBFSampler(seed=0, **given) | wrapped(linear_model.LogisticRegression()),
-        True,
-    )
-    yield "river", "LogisticRegression", lambda: wrapped(linear_model.LogisticRegression()), False
-    yield "river", "PAClassifier", lambda: wrapped(linear_model.PAClassifier()), False
-    yield "river", "ALMAClassifier", lambda: wrapped(linear_model.ALMAClassifier()), False
-    yield "river", "Perceptron", lambda: wrapped(linear_model.Perceptron()), False
-    yield "river", "HoeffdingTreeClassifier", tree.HoeffdingTreeClassifier, False
-    yield "river", "KNNClassifier", neighbors.KNNClassifier, False
+    sampler, plain = feature_extraction.RBFSampler, linear_model.LogisticRegression
+    yield "river", "RBFSampler + LogisticRegression", lambda **given: sampler(seed=0, **given) | wrapped(plain()), True
+    for kind in (plain, linear_model.PAClassifier, linear_model.ALMAClassifier, linear_model.Perceptron):
+        yield "river", kind.__name__, lambda kind=kind: wrapped(kind()), False
+    for kind in (tree.HoeffdingTreeClassifier, neighbors.KNNClassifier):
+        yield "river", kind.__name__, kind, False
 
 
-def play(model: Any, rounds: Rounds) -> int:
-    """Play a stream; return the number of errors."""
-    errors = 0
-    for x, y in rounds:
-        errors += model.predict_one(x) != y
+def play(model: Any, rounds: Rounds) -> tuple[np.ndarray, float]:
+    """Play a stream; return which rounds are errors, and the processor time in seconds."""
+    wrong = np.zeros(len(rounds), dtype=bool)
+    began = time.process_time()
+    for t, (x, y) in enumerate(rounds):
+        wrong[t] = model.predict_one(x) != y
         model.learn_one(x, y)
-    return errors
+    return wrong, time.process_time() - began
+
+
+def race(make: Callable[[], Any], plain: Callable[[], Any], streams: list[Rounds]) -> tuple[np.ndarray, list[float]]:
+    """Play each stream with a model, right after a plain one.
+
+    Return which rounds are errors, shape (streams, T); and rounds per second, the ratio of the times, and the last kB.
+    """
+    play(make(), streams[0][:_WARM])
+    wrongs, times, ratios = [], [], []
+    for rounds in streams:
+        _, alone = play(plain(), rounds)
+        model = make()
+        wrong, seconds = play(model, rounds)
+        wrongs.append(wrong)
+        times.append(seconds)
+        ratios.append(seconds / alone)
+    return np.array(wrongs), [len(wrong) / min(times), statistics.median(ratios), model._raw_memory_usage / 1000]
 
 
 def log_loss(model: Any, rounds: Rounds) -> float | None:
@@ -130,13 +115,7 @@ def log_loss(model: Any, rounds: Rounds) -> float | None:
     return float(loss.get())
 
 
-def timed_play(model: Any, rounds: Rounds) -> tuple[int, float]:
-    """Play a stream; return the number of errors and the processor time in seconds."""
-    began = time.process_time()
-    return play(model, rounds), time.process_time() - began
-
-
-def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: int) -> Iterator[Row]:
+def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: int) -> Iterator[dict[str, Any]]:
     """Yield the row of a side with its default gamma, and the row with the gamma chosen on the first tenth."""
     plain = next(make for library, name, make, _ in sides(labels) if (library, name) == ("river", "LogisticRegression"))
     library, name, make, has_gamma = side
@@ -146,36 +125,29 @@ def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: 
     choices: list[tuple[str, dict[str, Any]]] = [("default" if has_gamma else "", {})]
     if has_gamma:
         tenth = rounds[: len(rounds) // 10]
-        best = min(GAMMAS, key=lambda gamma: play(make(gamma=gamma, **timed), tenth))
+        best = min(GAMMAS, key=lambda gamma: play(make(gamma=gamma, **timed), tenth)[0].sum())
         choices.append(("first tenth", {"gamma": best}))
     for gamma_from, given in choices:
-        times, ratios = [], []
-        play(make(**given, **timed), rounds[:_WARM])
-        for _ in range(turns):
-            _, alone = timed_play(plain(), rounds)
-            model = make(**given, **timed)
-            errors, seconds = timed_play(model, rounds)
-            times.append(seconds)
-            ratios.append(seconds / alone)
-        n = len(rounds)
-        yield Row(
-            dataset=dataset,
-            library=library,
-            model=name,
-            gamma=given.get("gamma", 1.0) if has_gamma else None,
-            gamma_from=gamma_from,
-            rounds=n,
-            classes=len(labels),
-            errors=errors,
-            error_percent=100 * errors / n,
-            log_loss=log_loss(make(**given), rounds),
-            rounds_per_second=n / min(times),
-            memory_kb=model._raw_memory_usage / 1000,
-            time_ratio=1.0 if name == "LogisticRegression" else statistics.median(ratios),
-        )
+        wrongs, (speed, ratio, memory) = race(partial(make, **given, **timed), plain, [rounds] * turns)
+        errors = int(wrongs[-1].sum())
+        yield {
+            "dataset": dataset,
+            "library": library,
+            "model": name,
+            "gamma": given.get("gamma", 1.0) if has_gamma else None,
+            "gamma_from": gamma_from,
+            "rounds": len(rounds),
+            "classes": len(labels),
+            "errors": errors,
+            "error_percent": 100 * errors / len(rounds),
+            "log_loss": log_loss(make(**given), rounds),
+            "rounds_per_second": speed,
+            "memory_kb": memory,
+            "time_ratio": 1.0 if name == "LogisticRegression" else ratio,
+        }
 
 
-def costs(data: Path, turns: int) -> Iterator[Cost]:
+def costs(data: Path, turns: int) -> Iterator[tuple[str, str, float]]:
     """Yield what one round of a9a costs, given as an array, and as dicts of the features that are not 0 or of all."""
     content = lzma.decompress((data / "libsvm" / "a9a.xz").read_bytes())
     X, y = load_svmlight_file(BytesIO(content), n_features=123)
@@ -197,14 +169,14 @@ def costs(data: Path, turns: int) -> Iterator[Cost]:
         return min(times[1:])
 
     made = budgetrun_river.CLASSIFIERS["Forgetron"]
-    yield Cost("array", "estimators learn_one", best(lambda: made._made(**given), X))
+    yield "array", "estimators learn_one", best(lambda: made._made(**given), X)
     dicts = {"not zero": [{int(j): 1.0 for j in np.flatnonzero(x)} for x in X]}
     dicts["all"] = [dict(enumerate(x.tolist())) for x in X]
     for keys, rows in dicts.items():
-        yield Cost(keys, "dict to row", best(lambda: made(**given), rows, "_row"))
-        yield Cost(keys, "learn_one without probabilities", best(lambda: made(**given, probabilities=False), rows))
-        yield Cost(keys, "learn_one", best(lambda: made(**given), rows))
-        yield Cost(keys, "predict_one", best(lambda: made(**given), rows, "predict_one"))
+        yield keys, "dict to row", best(lambda: made(**given), rows, "_row")
+        yield keys, "learn_one without probabilities", best(lambda: made(**given, probabilities=False), rows)
+        yield keys, "learn_one", best(lambda: made(**given), rows)
+        yield keys, "predict_one", best(lambda: made(**given), rows, "predict_one")
 
 
 def main() -> None:
@@ -213,25 +185,26 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    streams = {
-        "Phishing": datasets.Phishing(),
-        "Bananas": datasets.Bananas(),
-        "ImageSegments": datasets.ImageSegments(),
-    }
     rows = []
     with threadpool_limits(1):
         if arguments.data:
-            write_csv(FOLDER / "learn_one.csv", list(costs(arguments.data, arguments.turns)))
-        for name, dataset in streams.items():
-            rounds = standardized(dataset)
+            found = pd.DataFrame(costs(arguments.data, arguments.turns), columns=["rows", "part", "microseconds"])
+            found.to_csv(FOLDER / "learn_one.csv", index=False, float_format="%.6g")
+        for dataset in (datasets.Phishing, datasets.Bananas, datasets.ImageSegments):
+            rounds = standardized(dataset())
             labels = sorted({y for _, y in rounds})
             for side in sides(labels):
-                for row in measured(name, side, rounds, labels, arguments.turns):
+                for row in measured(dataset.__name__, side, rounds, labels, arguments.turns):
                     rows.append(row)
-                    print(*asdict(row).values(), sep="\t", file=sys.stderr, flush=True)
-    write_csv(FOLDER / "race.csv", rows)
+                    print(*row.values(), sep="\t", file=sys.stderr, flush=True)
+    pd.DataFrame(rows).to_csv(FOLDER / "race.csv", index=False, float_format="%.6g")
     text = (__doc__ or "").split("\n\n")
     (FOLDER / "race.md").write_text("\n\n".join([f"# {text[0]}", *text[1:3], markdown(rows), versions()]) + "\n")
+
+
+def speed_of(row: dict[str, Any]) -> list[str]:
+    """Return rounds per second, the time ratio and kB, as tables have them."""
+    return [f"{row['rounds_per_second']:,.0f}", f"{row['time_ratio']:.1f}", f"{row['memory_kb']:,.0f}"]
 
 
 def versions() -> str:
@@ -240,15 +213,15 @@ def versions() -> str:
     return "\n".join(f"- {key}: {value}" for key, value in (found | {"python": platform.python_version()}).items())
 
 
-def markdown(rows: list[Row]) -> str:
-    """Return the rows as a table."""
+def markdown(rows: list[dict[str, Any]]) -> str:
     head = ["data set", "library", "model", "gamma", "error, %", "log loss", "rounds/s", "time ratio", "memory, kB"]
     lines = []
     for row in rows:
-        gamma = "" if row.gamma is None else f"{row.gamma:g} ({row.gamma_from})"
-        loss = "" if row.log_loss is None else f"{row.log_loss:.3f}"
-        cells = [row.dataset, row.library, row.model, gamma, f"{row.error_percent:.1f}", loss]
-        lines.append([*cells, f"{row.rounds_per_second:,.0f}", f"{row.time_ratio:.1f}", f"{row.memory_kb:,.0f}"])
+        gamma = "" if row["gamma"] is None else f"{row['gamma']:g} ({row['gamma_from']})"
+        # A model without probabilities has none.
+        loss = "" if row["log_loss"] is None else f"{row['log_loss']:.3f}"
+        cells = [row["dataset"], row["library"], row["model"], gamma, f"{row['error_percent']:.1f}", loss]
+        lines.append([*cells, *speed_of(row)])
     return markdown_table(head, lines)
 
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from matplotlib.figure import Figure
+from threadpoolctl import threadpool_limits
+
+from budgetrun import learners
+from budgetrun.data.scaling import Running
+from budgetrun.engine import Group
+from budgetrun.kernels import Gaussian
 
 TOP = Path(__file__).resolve().parents[2]
 FEATURES, BATCH = 20, 100_000
@@ -55,9 +63,8 @@ def played(n_rows: int, source: str, folder: Path) -> dict[str, float]:
     options = ["--budget", str(BUDGET), "--gamma", str(GAMMA), "--seeds", "1", "--name", name, "--results", str(folder)]
     options += [word for learner in LEARNERS for word in ("--algorithm", learner)]
     command = [sys.executable, "-m", "budgetrun", "run", source, *options]
-    maker = None
-    if source == "-":
-        maker = subprocess.Popen([sys.executable, __file__, "--write", str(n_rows), "-"], stdout=subprocess.PIPE)
+    writes = [sys.executable, __file__, "--write", str(n_rows), "-"]
+    maker = subprocess.Popen(writes, stdout=subprocess.PIPE) if source == "-" else None
     began = time.perf_counter()
     process = subprocess.Popen(command, stdin=maker.stdout if maker else None, stdout=subprocess.DEVNULL)
     peak, waited, status, usage = 0.0, 0, 0, None
@@ -78,32 +85,24 @@ def played(n_rows: int, source: str, folder: Path) -> dict[str, float]:
 
 
 def _peak_mb(process: int) -> float:
-    try:
-        text = Path(f"/proc/{process}/status").read_text()
-    except OSError:
-        return 0.0
-    found = [line.split()[1] for line in text.splitlines() if line.startswith("VmHWM")]
-    return float(found[0]) / 1024 if found else 0.0
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return float(line.split()[1]) / 1024
+    return 0.0
 
 
 def engine(n_rows: int) -> dict[str, float]:
     """Play the first rows as an array that is scaled already."""
-    from threadpoolctl import threadpool_limits
-
-    from budgetrun import learners
-    from budgetrun.data.scaling import Running
-    from budgetrun.engine import Group
-    from budgetrun.kernels import Gaussian
-
     tables = list(batches(n_rows))
     X = np.concatenate([np.column_stack(batch.columns[:-1]) for batch in tables])
     Y = 2 * np.concatenate([batch.columns[-1].to_numpy() for batch in tables])[None] - 1
     X = Running(FEATURES).scaled(X)
 
     def group() -> Group:
-        given = [("linear_perceptron", {}), ("forgetron", {"budget": BUDGET}), ("rbp", {"budget": BUDGET})]
-        given.append(("ahpatron", {"budget": BUDGET, "epsilon": 0.7}))
-        return Group(Gaussian(gamma=GAMMA), [learners.find(name)(**options) for name, options in given])
+        given = {"linear_perceptron": {}, "forgetron": {"budget": BUDGET}, "rbp": {"budget": BUDGET}}
+        given["ahpatron"] = {"budget": BUDGET, "epsilon": 0.7}
+        return Group(Gaussian(gamma=GAMMA), [learners.find(name)(**options) for name, options in given.items()])
 
     with threadpool_limits(1):
         group().feed(X[:64], Y[:, :64])
@@ -116,8 +115,6 @@ def engine(n_rows: int) -> dict[str, float]:
 
 def draw(found: pd.DataFrame, path: Path) -> None:
     """Draw peak memory against the number of rows."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(6.6, 4.2), layout="constrained")
     axes = figure.add_subplot()
     for source, own in found[found["source"] != "arrays"].groupby("source", sort=False):
@@ -130,7 +127,6 @@ def draw(found: pd.DataFrame, path: Path) -> None:
 
 
 def main() -> None:
-    """Measure, write the table and the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--millions", type=float, nargs="+", default=[1, 5, 20])
     parser.add_argument("--write", nargs=2, metavar=("N", "PATH"))

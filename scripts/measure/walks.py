@@ -50,38 +50,26 @@ ROWS = "a,b,label\n" + "".join(f"{i % 7 / 7:.2f},{i % 5 / 5:.2f},{i * i % 3 % 2}
 SWEEP = ("sweep", "walk.yaml", "--jobs", "1")
 
 
-def _evicts(frame: FrameType) -> bool:
-    return frame.f_code.co_name == "evict"
-
-
 def _updates(frame: FrameType) -> bool:
     return frame.f_code.co_name == "update" and type(frame.f_locals.get("self")).__name__ == "Perceptron"
 
 
-def _is_stored(path: Path) -> bool:
-    return path.parent.name in ("curves", "parts")
-
-
-def _is_table(path: Path) -> bool:
-    return path.suffix == ".md"
-
-
 @dataclass(frozen=True)
 class Walk:
-    """A command, the command before it, and the calls or files at which the walk starts and stops."""
+    """A command, the command before it, the folders at whose first file it starts, and where it stops."""
 
     arguments: tuple[str, ...]
     before: tuple[str, ...] = ()
-    starts: Callable[[Path], bool] | None = None
+    starts: tuple[str, ...] = ()
     stops_at_call: Callable[[FrameType], bool] = lambda frame: False
-    stops_at_file: Callable[[Path], bool] = lambda path: False
+    stops_at_file: str | None = None  # its suffix
 
 
 WALKS = {
-    "config to eviction": Walk(SWEEP, stops_at_call=_evicts),
+    "config to eviction": Walk(SWEEP, stops_at_call=lambda frame: frame.f_code.co_name == "evict"),
     "row to update": Walk(("run", "rows.csv", "--algorithm", "perceptron"), stops_at_call=_updates),
-    "outcome to cell": Walk(SWEEP, starts=_is_stored, stops_at_file=_is_table),
-    "runs.csv to cell": Walk(("report", "results/walk"), before=SWEEP, stops_at_file=_is_table),
+    "outcome to cell": Walk(SWEEP, starts=("curves", "parts"), stops_at_file=".md"),
+    "runs.csv to cell": Walk(("report", "results/walk"), before=SWEEP, stops_at_file=".md"),
 }
 
 
@@ -97,7 +85,7 @@ class Tracer:
 
     def begin(self) -> None:
         """Record calls from now on, or from the moment at which the walk's first file is written."""
-        self.started = self.walk.starts is None
+        self.started = not self.walk.starts
         sys.addaudithook(self._on_event)
         threading.setprofile(self._on_call)
         sys.setprofile(self._on_call)
@@ -116,8 +104,8 @@ class Tracer:
         # Every file of results is written under a temporary name and renamed.
         if event == "os.rename" and not self.stopped:
             path = Path(os.fsdecode(arguments[1]))
-            self.started = self.started or (self.walk.starts is not None and self.walk.starts(path))
-            self.stopped = self.started and self.walk.stops_at_file(path)
+            self.started = self.started or path.parent.name in self.walk.starts
+            self.stopped = self.started and path.suffix == self.walk.stops_at_file
 
     def _is_importing(self, frame: FrameType | None) -> bool:
         while frame is not None:

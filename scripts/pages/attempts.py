@@ -52,7 +52,6 @@ def table(rows: list[list[str]], works: bool) -> str:
 
 
 def main() -> None:
-    """Play all attempts, and write the page."""
     sys.path[:0] = [str(TOP / "tests"), str(TOP / "tests" / "runner" / "live")]
     import test_new_user as attempts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,8 +107,10 @@ def declared() -> str:
     unread: dict[str, None] = {}
     for task, shape in (("binary", ()), ("multiclass", (3,)), ("regression", ())):
         for learner in (one for variants in learners.registry(task).values() for one in variants.values()):
-            if "budget" in inspect.signature(learner).parameters:
-                given = {name: STARTING[name] for name in _required(learner) if name in STARTING}
+            wanted = inspect.signature(learner).parameters
+            if "budget" in wanted:
+                required = [name for name, one in wanted.items() if one.default is one.empty and name in STARTING]
+                given = {name: STARTING[name] for name in required}
                 if bytes_needed(*trial(learner(budget=1000, **given), Gaussian(gamma=1.0), *shape), 100):
                     squares.setdefault(learner.title)
             if "not at hand" in " ".join((learner.__doc__ or "").split()):
@@ -119,18 +122,12 @@ def declared() -> str:
     return markdown_table(["what learners say of themselves", "learners"], rows)
 
 
-def _required(learner: type[Any]) -> list[str]:
-    return [p.name for p in inspect.signature(learner).parameters.values() if p.default is p.empty]
-
-
 def all_solvers() -> str:
-    """Return a table of the batch solvers."""
     head = ["solver", "rule", "cost", "bound on its updates", "measured in"]
     return markdown_table(head, map(_solver_row, solvers.registry().values()))
 
 
 def all_rules() -> str:
-    """Return a table of the rules of selection."""
     head = ["rule", "what it does", "bound on its expected mistakes", "measured in"]
     return markdown_table(head, map(_rule_row, selection.registry().values()))
 
@@ -175,11 +172,7 @@ def _solver_row(solver: type[Any]) -> list[str]:
 
 
 def _rule_row(rule: type[Any]) -> list[str]:
-    links = [
-        f"[{folder}](../results/{folder}/report.html)"
-        for folder, config in _committed().items()
-        if any(spec.rule == rule.name for spec in config.select)
-    ]
+    links = _links(lambda config: any(spec.rule == rule.name for spec in config.select))
     name = f"**{rule.title}**<br>`{rule.name}`<br>{_paper(rule)}"
     return [name, _rule(rule), _escaped(rule.theorem.partition(": ")[2]), "<br>".join(links) or "nothing committed"]
 
@@ -220,13 +213,17 @@ def _committed() -> dict[str, Config]:
     }
 
 
+def _links(wanted: Callable[[Config], bool]) -> list[str]:
+    return [f"[{name}](../results/{name}/report.html)" for name, config in _committed().items() if wanted(config)]
+
+
 def _measured(name: str, variant: str | None, task: str) -> str:
-    links = [
-        f"[{folder}](../results/{folder}/report.html)"
-        for folder, config in _committed().items()
-        if (config.task == "regression") == (task == "regression")
-        and any((entry.name, entry.variant) == (name, variant) for entry in config.algorithms)
-    ]
+    links = _links(
+        lambda config: (
+            (config.task == "regression") == (task == "regression")
+            and any((entry.name, entry.variant) == (name, variant) for entry in config.algorithms)
+        )
+    )
     more = [f"and {len(links) - 3} more"] if len(links) > 3 else []
     return "<br>".join([*links[:3], *more]) or "nothing committed"
 
@@ -280,9 +277,8 @@ def _figures(folder: str, config: Config) -> dict[str, str]:
 
 def arena() -> str:
     """Return what the site of the arena says first."""
-    return "\n".join(
-        ["## What was found", "", *(f"- {sentence}" for sentence in Arena(load(RESULTS / "arena")).sentences)]
-    )
+    sentences = Arena(load(RESULTS / "arena")).sentences
+    return "\n".join(["## What was found", "", *(f"- {sentence}" for sentence in sentences)])
 
 
 PARTS = {"arena": arena, "learners": all_learners, "gallery": gallery}

@@ -48,8 +48,7 @@ _evidence = Evidence(RESULTS)
 @cache
 def declared() -> dict[str, Any]:
     """Return what docs/numbers.yaml says."""
-    known: dict[str, Any] = yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))
-    return known
+    return yaml.safe_load(NUMBERS.read_text(encoding="utf-8"))
 
 
 def numbers() -> dict[str, str]:
@@ -107,7 +106,6 @@ def _from_verdict(verdict: str, count: str) -> Number:
     """
     folder, _, name = verdict.partition("/")
     found = next(table.verdict for table in _tables(folder) if table.name == name)
-    assert found is not None
     first = found.within if found.first is None else found.first
     written = first if found.written is None else found.written
     counts = {"all": found.within + found.explained + found.open, "first": first, "written": written}
@@ -132,9 +130,19 @@ def _number(known: dict[str, Number], name: str, **spec: Any) -> Number:
     return _evidence.number(NumberSpec(**spec), {}, known, name)
 
 
+def _value(**spec: Any) -> float:
+    return _number({}, "a table", **spec).value
+
+
 def _text(**spec: Any) -> str:
     """Return a number without its unit, which the heading of the table says."""
     return _number({}, "a table", **spec).text.rstrip("% s")
+
+
+def _with_size(**spec: Any) -> str:
+    """Return an error and, in brackets, the size of the support set; of what has none, the error alone."""
+    held = _value(**spec, quantity="support_size")
+    return _text(**spec) + (f" ({held:,.0f})" if held else "")
 
 
 def _with_published(table: str, **spec: Any) -> str:
@@ -178,8 +186,7 @@ def _table81() -> str:
         cells = []
         for label in columns:
             spec = {"results": results.folder.name, "dataset": dataset, "label": label, "budget_fraction": 0.25}
-            ours = _number({}, label, **spec).value
-            published = _number({}, label, **spec, published="table81").value
+            ours, published = _value(**spec), _value(**spec, published="table81")
             # Adding 0 removes the sign of a zero.
             difference = round(100 * (ours / published - 1), 1) + 0.0
             cells.append(f"{ours:.2f} ({published:.2f}, {difference:+.1f}%)")
@@ -193,11 +200,9 @@ def _projectron() -> str:
     rows = []
     for title, (folder, dataset) in streams.items():
         specs = [{"results": folder, "dataset": dataset, "label": label} for label in columns]
-        sizes = [_number({}, "size", **spec, quantity="support_size").value for spec in specs]
-        rows.append([title, *(f"{_text(**spec)} ({size:,.0f})" for spec, size in zip(specs, sizes, strict=True))])
-    return markdown_table(
-        ["online error, % (support)", *map(_evidence.results("projectron_fig6").title, columns)], rows
-    )
+        rows.append([title, *(_with_size(**spec) for spec in specs)])
+    titles = map(_evidence.results("projectron_fig6").title, columns)
+    return markdown_table(["online error, % (support)", *titles], rows)
 
 
 _SETS = ("phishing", "susy", "ijcnn1", "cod_rna", "w8a", "a9a")
@@ -208,11 +213,9 @@ def _ahpatron() -> str:
     results = _evidence.results("ahpatron_table2")
     rows = []
     for dataset in _SETS:
-        specs = [
-            {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
-            for label in columns
-        ]
-        errors = [_number({}, "error", **spec).value for spec in specs]
+        place = {"results": "ahpatron_table2", "dataset": dataset, "chosen_in": "table2"}
+        specs = [{**place, "label": label} for label in columns]
+        errors = [_value(**spec) for spec in specs]
         cells = [_with_published("table2", **spec) for spec in specs]
         best = errors.index(min(errors))
         cells[best] = f"**{cells[best]}**"
@@ -227,16 +230,11 @@ def _ahpatron_calibrated() -> str:
         if dataset == "susy":
             continue
         spec = {"results": "ahpatron_table2", "dataset": dataset, "label": "ahpatron", "chosen_in": "table3"}
-        ours = _number({}, "updates", **spec, quantity="margin_updates").value
-        published = _number({}, "updates", **spec, quantity="margin_updates", published="table3").value
-        rows.append(
-            [
-                _evidence.results("ahpatron_table2").title(dataset),
-                f"{_number({}, 'epsilon', **spec, quantity='parameters.epsilon').value:g}",
-                _with_published("table2", **spec),
-                f"{ours:,.0f} ({published:,.0f})",
-            ]
-        )
+        epsilon = f"{_value(**spec, quantity='parameters.epsilon'):g}"
+        ours = _value(**spec, quantity="margin_updates")
+        published = _value(**spec, quantity="margin_updates", published="table3")
+        cells = [epsilon, _with_published("table2", **spec), f"{ours:,.0f} ({published:,.0f})"]
+        rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
     return markdown_table(["data set", "epsilon", "online error of Ahpatron, %", "margin updates"], rows)
 
 
@@ -244,21 +242,15 @@ def _mpu() -> str:
     results, rows = _evidence.results("mpu_table1"), []
     for dataset, title in {"a9a": "adult (a9a)", "web": "web (w8a)"}.items():
         spec = {"results": "mpu_table1", "dataset": dataset, "label": "mpu"}
-        ours = _number({}, "mpu", **spec, quantity="objective").value
+        ours = _value(**spec, quantity="objective")
         published = _text(**spec, quantity="objective", published="table1")
         bracket = next(bracket for problem, bracket in results.brackets.items() if problem.dataset == dataset)
         # The interval is rounded outward.
         lower, upper = math.floor(1000 * bracket.lower) / 1000, math.ceil(1000 * bracket.upper) / 1000
-        race = _number({}, "race", csv="bench/solvers.csv", where={"dataset": dataset}, column="ratio").value
+        race = _value(csv="bench/solvers.csv", where={"dataset": dataset}, column="ratio")
         rows.append([title, published, f"{ours:,.2f}", f"[{lower:,.3f}, {upper:,.3f}]", f"{race:.2f}"])
-    head = [
-        "Table 1, accuracy 1e-4",
-        "MPU: published",
-        "ours",
-        "optimum in",
-        "seconds, MPU / LIBLINEAR, same objective",
-    ]
-    return markdown_table(head, rows)
+    head = ["Table 1, accuracy 1e-4", "MPU: published", "ours", "optimum in"]
+    return markdown_table([*head, "seconds, MPU / LIBLINEAR, same objective"], rows)
 
 
 def _river() -> str:
@@ -304,8 +296,7 @@ def _race(of_classes: bool, unseen: bool, whole: bool) -> tuple[pd.DataFrame, pd
     least, most = (race.groupby(["stream", "side"])["rows"].agg(how) for how in ("min", "max"))
     longest = most[:, "auto"]
     race = race[race["rows"] == race["stream"].map(longest if whole else least[:, "auto"])]
-    errors = race.pivot(index="stream", columns="side", values="error")
-    return race, errors
+    return race, race.pivot(index="stream", columns="side", values="error")
 
 
 def _best_other(errors: pd.DataFrame) -> pd.Series:
@@ -416,11 +407,11 @@ def _configs() -> str:
 def _guide_budget() -> str:
     columns = ["perceptron", "forgetron(self_tuned)", "forgetron(greedy)", "rbp", "cks"]
     rows = []
-    for folder, dataset in (
-        ("forgetron_fig4", "usps"),
-        ("forgetron_fig4", "mnist"),
-        ("forgetron_fig5", "census_income"),
-    ):
+    for dataset, folder in {
+        "usps": "forgetron_fig4",
+        "mnist": "forgetron_fig4",
+        "census_income": "forgetron_fig5",
+    }.items():
         for fraction, text in ((0.0625, "p/16"), (0.25, "p/4"), (0.5, "p/2"), (0.75, "3p/4")):
             place = {"results": folder, "dataset": dataset, "budget_fraction": fraction}
             cells = [_text(**place, label=label) for label in columns]
@@ -464,12 +455,10 @@ def _guide_held() -> str:
     """Return errors and, in brackets, the support sizes; FOGD has features instead."""
     rows = []
     for dataset in _SETS:
-        cells = [_text(results="field_table2", dataset=dataset, label="majority")]
-        for label in _OF_2024:
-            spec = {"results": "ahpatron_table2", "dataset": dataset, "label": label, "chosen_in": "table2"}
-            held = _number({}, label, **spec, quantity="support_size").value
-            cells.append(_text(**spec) + (f" ({held:,.0f})" if held else ""))
-        rows.append([_evidence.results("ahpatron_table2").title(dataset), *cells])
+        larger = _text(results="field_table2", dataset=dataset, label="majority")
+        place = {"results": "ahpatron_table2", "dataset": dataset, "chosen_in": "table2"}
+        cells = [_with_size(**place, label=label) for label in _OF_2024]
+        rows.append([_evidence.results("ahpatron_table2").title(dataset), larger, *cells])
     titles = map(_evidence.results("ahpatron_table2").title, _OF_2024)
     return markdown_table(["online error, % (examples held)", "larger class", *titles], rows)
 
@@ -492,11 +481,9 @@ def _guide_growth() -> str:
         cells = []
         for learner in columns:
             where = {"panel": "budget", "learner": learner, "side": "engine", "budget": budget}
-            cell = {
-                column: _number({}, learner, csv="bench/growth.csv", where=where, column=column).value
-                for column in ("seconds", "rounds")
-            }
-            cells.append(f"{1e6 * cell['seconds'] / cell['rounds']:.1f}")
+            given = {"csv": "bench/growth.csv", "where": where}
+            seconds, rounds = _value(**given, column="seconds"), _value(**given, column="rounds")
+            cells.append(f"{1e6 * seconds / rounds:.1f}")
         rows.append([f"{budget:,}", *cells])
     return markdown_table(["microseconds per round, B =", *columns], rows)
 
@@ -504,15 +491,11 @@ def _guide_growth() -> str:
 def _guide_drift() -> str:
     columns = ["perceptron", "rbp", "modified_rbp", "forgetron(self_tuned)", "forgetron(simplified)"]
     results = _evidence.results("sutskever_bounds")
-    rows = [
-        [
-            results.title(dataset),
-            f"{budget:,}",
-            *(_text(results="sutskever_bounds", dataset=dataset, budget=budget, label=label) for label in columns),
-        ]
-        for dataset in ("still", "slow_drift", "fast_drift", "fast_drift_noise")
-        for budget in (100, 1000)
-    ]
+    rows = []
+    for dataset in ("still", "slow_drift", "fast_drift", "fast_drift_noise"):
+        for budget in (100, 1000):
+            place = {"results": "sutskever_bounds", "dataset": dataset, "budget": budget}
+            rows.append([results.title(dataset), f"{budget:,}", *(_text(**place, label=label) for label in columns)])
     return markdown_table(["online error, %", "B", *map(results.title, columns)], rows)
 
 
@@ -527,8 +510,7 @@ def _guide_classes() -> str:
                 spec = {"results": "projectron_multiclass", "dataset": dataset, "label": label, "setting": f"eta={eta}"}
                 if label in ("perceptron", "passive_aggressive"):
                     del spec["setting"]
-                held = _number({}, label, **spec, quantity="support_size").value
-                cells.append(f"{_text(**spec)} ({held:,.0f})")
+                cells.append(_with_size(**spec))
             rows.append([results.title(dataset), eta, *cells])
     return markdown_table(["online error, % (examples held)", "eta", *map(results.title, columns)], rows)
 
@@ -623,21 +605,15 @@ def _shared_worth() -> str:
     return markdown_table([*header, "no limit, mistakes %", "filled once, mistakes %"], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "shared_measured": _shared_measured,
-    "shared_worth": _shared_worth,
-    "shared_checks": _shared_checks,
-    "shared_keys": _shared_keys,
-    "papers": _papers,
+# Tables that are named as their functions; then the others.
+_NAMED = (
+    _shared_measured, _shared_worth, _shared_checks, _shared_keys, _papers, _table81, _projectron, _ahpatron,
+    _ahpatron_calibrated, _mpu, _river, _river_drift, _configs, _guide_budget, _guide_field, _guide_held, _tuned,
+    _guide_seconds, _guide_growth, _guide_drift, _guide_classes,
+)  # fmt: skip
+TABLES: dict[str, Callable[[], str]] = {table.__name__.removeprefix("_"): table for table in _NAMED} | {
     "rules": all_rules,
     "solvers": all_solvers,
-    "table81": _table81,
-    "projectron": _projectron,
-    "ahpatron": _ahpatron,
-    "ahpatron_calibrated": _ahpatron_calibrated,
-    "mpu": _mpu,
-    "river": _river,
-    "river_drift": _river_drift,
     "rivals": partial(_rivals, True),
     "rivals_whole": partial(_rivals, True, True),
     "rivals_unseen": partial(_rivals, True, unseen=True),
@@ -648,16 +624,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "auto_balance": _balance,
     "auto_drift": _drift,
     "auto_tails": _tails,
-    "configs": _configs,
-    "guide_budget": _guide_budget,
     "guide_declared": said,
-    "guide_field": _guide_field,
-    "guide_held": _guide_held,
-    "tuned": _tuned,
-    "guide_seconds": _guide_seconds,
-    "guide_growth": _guide_growth,
-    "guide_drift": _guide_drift,
-    "guide_classes": _guide_classes,
 }
 
 

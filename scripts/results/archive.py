@@ -127,16 +127,13 @@ def _text(content: dict[str, Any]) -> bytes:
 
 def uncommitted() -> list[Path]:
     """Return the results folders of this checkout with files that are not committed, tables for LaTeX and SVG aside."""
-    done = subprocess.run(
-        ["git", "-C", TOP, "ls-files", "--others", "-z", "results"], capture_output=True, text=True, check=True
-    )
-    paths = [TOP / name for name in done.stdout.split("\0") if name.endswith((".npz", ".csv", ".gz", ".parquet"))]
+    listed = subprocess.check_output(["git", "-C", TOP, "ls-files", "--others", "-z", "results"], text=True)
+    paths = [TOP / name for name in listed.split("\0") if name.endswith((".npz", ".csv", ".gz", ".parquet"))]
     folders = {TOP / "results" / path.relative_to(TOP / "results").parts[0] for path in paths}
     return sorted(folder for folder in folders if (folder / MANIFEST).is_file() and "." not in folder.name)
 
 
 def main() -> None:
-    """Read the arguments and write the archives."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=OUT, help="where archives go")

@@ -10,21 +10,17 @@ from pathlib import Path
 
 from budgetrun import config as configs
 from budgetrun.config.report import manifest_entries
-from budgetrun.config.schema import Config
-from budgetrun.results.store.write import Store
+from budgetrun.results.store.write import Store, differing_keys
 
 TOP = Path(__file__).resolve().parents[2]
-# Results of the full profile do not depend on the caps of others.
-SHOWN = ("source", "description", "report", "profiles")
 
 
 def refresh(folder: Path) -> None:
     """Write the manifest of a folder anew, from the config of the same name."""
     store, config = Store(folder), configs.load(TOP / "configs" / f"{folder.name}.yaml")
     manifest = store.manifest()
-    assert manifest is not None
-    old, new = Config.from_resolved(manifest["config"]).resolved(), config.resolved()
-    if differing := [key for key in new if key not in SHOWN and new[key] != old[key]]:
+    new = config.resolved()
+    if differing := differing_keys(new, manifest["config"]):
         raise SystemExit(
             f"{folder}: the config differs in {', '.join(differing)}; repeat: budgetrun sweep {folder.name}"
         )

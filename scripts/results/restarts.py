@@ -29,7 +29,6 @@ ALPHA, PERMUTATIONS = 0.01, 3
 
 
 def main() -> None:
-    """Write the table."""
     found = config.load(TOP / "configs" / "field_second.yaml")
     dataset = next(one for one in found.datasets if one.label == "cod_rna")
     rows: list[dict[str, Any]] = []

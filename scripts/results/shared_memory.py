@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy.stats import t
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.fleet import make
-from budgetrun.fleet.memory import bytes_of
 from budgetrun.kernels import Gaussian, Kernel
 from budgetrun.papers.fleets import measure
 from budgetrun.papers.fleets.algorithm import SharedMemory
@@ -46,7 +46,6 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Write the table and the figures."""
     FOLDER.mkdir(exist_ok=True)
     rows = [*adversarial(), *paging(), *norms(), *small_kappa(), *covering()]
     pd.DataFrame(rows).to_csv(FOLDER / "checks.csv", index=False, float_format="%.6g")
@@ -74,11 +73,9 @@ def adversarial() -> Iterator[Row]:
                 closest = max(closest, made.closest)
                 for name, ratio in adversaries.ratios(made).items():
                     found.setdefault(name, []).append(ratio)
-        yield {"check": "adversarial", "case": stream, "quantity": "fleets", "value": n_fleets}
-        yield {"check": "adversarial", "case": stream, "quantity": "removals", "value": removals}
-        yield {"check": "adversarial", "case": stream, "quantity": "Q - A", "value": closest}
-        for name, ratios in found.items():
-            yield {"check": "adversarial", "case": stream, "quantity": name, "value": max(ratios)}
+        values = {"fleets": n_fleets, "removals": removals, "Q - A": closest}
+        for name, value in (values | {name: max(ratios) for name, ratios in found.items()}).items():
+            yield {"check": "adversarial", "case": stream, "quantity": name, "value": value}
 
 
 def paging() -> Iterator[Row]:
@@ -136,8 +133,8 @@ def covering() -> Iterator[Row]:
 def draw_norms(path: Path) -> None:
     """Draw U over the floor."""
     floors = np.unique(np.geomspace(4, 2000, 60).astype(int))
-    plt = pyplot()
-    figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    axes = figure.subplots()
     axes.loglog(floors, [math.sqrt(b + 1) for b in floors], "k:", label="no algorithm: sqrt(b + 1)")
     axes.loglog(floors, [largest(b)[0] for b in floors], label="small kappa")
     proved = floors[floors >= 83]
@@ -149,8 +146,8 @@ def draw_norms(path: Path) -> None:
 
 def draw_slack(path: Path) -> None:
     """Draw Q and A of the learners of two fleets over their mistakes."""
-    plt = pyplot()
-    figure, both = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    both = figure.subplots(1, 2, sharey=True)
     for axes, (title, policy) in zip(both, {"globally oldest": "oldest", "spiteful": "spiteful"}.items(), strict=True):
         made = _Traced(adversaries.K, 40, EVERY[policy](), 5)
         adversaries.STREAMS["malicious"](made, 3, 3)
@@ -180,8 +177,8 @@ def draw_sweep(name: str, dataset: str, policy: str) -> None:
     runs = results.runs[results.runs["dataset"] == dataset]
     facts, limits = map_json(runs["facts"]), [given["shared_memory"] for given in map_json(runs["parameters"])]
     runs = runs.assign(bytes=limits, worst=[fact["worst_tenth"] for fact in facts])
-    plt = pyplot()
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
     for label, own in runs.groupby("label", sort=False):
         for axes, column in ((left, "mistakes"), (middle, "worst")):
             found = own.groupby("bytes")[column].agg(["mean", "std", "count"])
@@ -204,8 +201,7 @@ def draw_held(axes: Any, folder: Path, run: Any) -> None:
             held = np.sort(curves["held"][0], axis=1)[:, ::-1]
             shares = 100 * np.cumsum(held, axis=1) / held.sum(axis=1, keepdims=True)
             m = held.shape[1]
-            names = {0.01: "hundredth", 0.1: "tenth", 0.5: "half"}
-            for part, name in names.items():
+            for part, name in {0.01: "hundredth", 0.1: "tenth", 0.5: "half"}.items():
                 axes.plot(curves["rounds"][0], shares[:, max(1, round(part * m)) - 1], label=f"largest {name}")
     axes.set(xlabel="rounds", title=f"% held, {run['bytes']:,} bytes", ylim=(0, 105))
     axes.legend(fontsize=8)
@@ -230,9 +226,9 @@ def check_keys(path: Path, m: int, policies: list[str]) -> None:
     events = measure.Events(X, y, m, keys, order)
     found = competitors(events, kernel, COMPETED)
     for policy in policies:
-        entry = sum(bytes_of(make(policy), X.shape[1], "float32", False))
+        entry = sum(events.bytes_of(make(policy)))
         algorithm = SharedMemory(policy=policy, shared_memory=int(1.02 * m * FLOOR) * entry, floor=FLOOR, keys=m)
-        played = measure.play(events, algorithm, kernel, "float32")
+        played = measure.play(events, algorithm, kernel)
         about = {"keys": m, "policy": policy, "mistakes": played.mistakes.sum(), "removed": 0}
         about["removed"] = about["mistakes"] - played.sizes.sum()
         about["least held"] = np.minimum(played.sizes, FLOOR)[played.mistakes >= FLOOR].min()
@@ -240,10 +236,8 @@ def check_keys(path: Path, m: int, policies: list[str]) -> None:
             about | {"bound": one.theorem, "ratio": one.ratio, "reason": one.reason}
             for one in verdicts(json.loads(measure.facts(played, m)), algorithm, entry, found)
         ]
-        table = pd.DataFrame(rows)
-        if path.is_file():
-            known = pd.read_csv(path)
-            table = pd.concat([known[(known["keys"] != m) | (known["policy"] != policy)], table])
+        known = [pd.read_csv(path)] if path.is_file() else []
+        table = pd.concat([*known, pd.DataFrame(rows)]).drop_duplicates(["keys", "policy", "bound"], keep="last")
         table.sort_values("keys", kind="stable").to_csv(path, index=False, float_format="%.4g")
 
 
@@ -273,22 +267,20 @@ def streams_of(name: str, label: str, without: str = "") -> Iterator[tuple[Row, 
 
 def best_of_stream(runs: pd.DataFrame, events: measure.Events, kernel: Kernel) -> Iterator[Row]:
     """Yield the bytes and mistakes of the best splits of one stream."""
-    algorithms, dtype = [SharedMemory(**given) for given in map_json(runs["parameters"])], str(events.X.dtype)
-    sizes = bytes_of(make("equal_split"), events.X.shape[1], dtype, False)
-    assert events.keys is not None
+    algorithms = [SharedMemory(**given) for given in map_json(runs["parameters"])]
     seen = np.bincount(events.keys, minlength=events.m)
 
     def mistakes_of(budgets: np.ndarray) -> np.ndarray:
-        found: np.ndarray = measure.play_split(events, kernel, dtype, np.minimum(budgets, seen), sizes).mistakes
-        return found
+        return measure.play_split(events, kernel, np.minimum(budgets, seen)).mistakes
 
-    limits = [algorithm.shared_memory // sum(sizes) for algorithm in algorithms]
+    entry = sum(events.bytes_of(make("equal_split")))
+    limits = [algorithm.shared_memory // entry for algorithm in algorithms]
     grid = [*range(9)]
     while grid[-1] < min(max(limits), seen.max()):
         grid.append(math.ceil(1.2 * grid[-1]))
     table = np.stack([mistakes_of(np.full(events.m, budget)) for budget in grid], axis=1)
     for algorithm, limit, known in zip(algorithms, limits, runs["mistakes"], strict=True):
-        equal = measure.play(events, algorithm, kernel, dtype)
+        equal = measure.play(events, algorithm, kernel)
         assert equal.mistakes.sum() == known, "not the stream of the sweep"
         best = cheapest(table, grid, limit)
         mistakes = int(mistakes_of(best).sum())
@@ -315,15 +307,6 @@ def cheapest(costs: np.ndarray, sizes: list[int], room: int) -> np.ndarray:
 
 def map_json(column: Any) -> list[Any]:
     return [json.loads(text) if isinstance(text, str) else text for text in column]
-
-
-def pyplot() -> Any:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import pandas as pd
 from shared_memory import FOLDER, Row, streams_of
 
 from budgetrun.fleet import make
-from budgetrun.fleet.memory import bytes_of
 from budgetrun.kernels import Kernel, compiling
 from budgetrun.papers.fleets import measure
 from budgetrun.papers.fleets.measure import Events
@@ -45,20 +44,19 @@ def main() -> None:
 
 def worth(events: Events, kernel: Kernel, limits: list[int], mistakes: list[int]) -> list[dict[str, float]]:
     """Return for each limit, and the mistakes of a policy in it: times the bytes, mistakes once filled, unlimited."""
-    shares, dtype, T = events.keys is None, str(events.X.dtype), len(events.labels)
-    sizes = bytes_of(make("equal_split"), events.X.shape[1], dtype, shares)
+    equal, T = make("equal_split"), len(events.labels)
+    sizes = events.bytes_of(equal)
     played: dict[int, tuple[int, int]] = {}
 
     def split(budget: int) -> tuple[int, int]:
         """Return mistakes and bytes of the equal split, of so many entries in all; where rows are shared, in each."""
         if budget not in played:
-            if shares:
-                each = np.full(events.m, budget)
-                found = measure.play_floors(events, make("equal_split"), kernel, dtype, _UNLIMITED, each, sizes)
+            if events.keys is None:
+                found = measure.play_floors(events, equal, kernel, _UNLIMITED, np.full(events.m, budget))
                 n_bytes = found.peak_bytes
             else:
                 each = budget // events.m + (np.arange(events.m) < budget % events.m)
-                found = measure.play_split(events, kernel, dtype, each, sizes)
+                found = measure.play_split(events, kernel, each)
                 n_bytes = budget * sum(sizes)
             played[budget] = int(found.mistakes.sum()), n_bytes
         return played[budget]
@@ -106,13 +104,12 @@ def players_of(events: Events) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]
         return [(np.arange(len(events.labels)), events.X, events.labels)]
     order = np.argsort(events.keys, kind="stable")
     each = np.split(order, np.searchsorted(events.keys[order], np.arange(1, events.m)))
-    return [(own, events.X[events.rows[own]], events.labels[own, None]) for own in each if len(own)]  # type: ignore[index]
+    return [(own, events.X[events.rows[own]], events.labels[own, None]) for own in each if len(own)]
 
 
 def values(kernel: Kernel, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """Return the kernel values of rows of the norm 1."""
-    found: np.ndarray = kernel.formula(np.maximum(0.0, 2.0 - 2.0 * (A @ B.T).astype(np.float64)), *kernel.numbers)
-    return found
+    return kernel.formula(np.maximum(0.0, 2.0 - 2.0 * (A @ B.T).astype(np.float64)), *kernel.numbers)
 
 
 def perceptrons(X: np.ndarray, Y: np.ndarray, kernel: Kernel) -> np.ndarray:

@@ -51,7 +51,6 @@ Outcome = tuple[float, float]
 
 
 def main(data: Path | None) -> None:
-    """Write the table."""
     rows = []
     for repetition in range(PERMUTATIONS):
         stream = open_stream(DatasetSpec(name="a9a", parts=("train",), order="permuted"), 0, repetition, data)
@@ -65,8 +64,7 @@ def main(data: Path | None) -> None:
     frame, written = pd.DataFrame(rows), []
     for side, own in frame.groupby("side", sort=False):
         (setting, n), *_ = Counter(own["setting"]).most_common(1)
-        spread = own["error"].std()
-        numbers = {"error_percent": round(own["error"].mean(), 3), "sd": round(spread, 3)}
+        numbers = {"error_percent": round(own["error"].mean(), 3), "sd": round(own["error"].std(), 3)}
         written.append({"side": side, "n": len(own), "setting": setting, "streams that chose it": n, **numbers})
     pd.DataFrame(written).to_csv(TABLE, index=False)
 

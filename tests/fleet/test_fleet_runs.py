@@ -106,7 +106,7 @@ def test_one_multitask_forgetron_is_that_of_the_reference(table):
     events = measure.events_of(stream_of(table, "multiclass"), algorithm, "float64", [0, 0])
     from budgetrun.kernels import Gaussian
 
-    played = measure.play(events, algorithm, Gaussian(gamma=0.5), "float64")
+    played = measure.play(events, algorithm, Gaussian(gamma=0.5))
     rounds = slow.events(events.keys.tolist(), events.X[events.rows], events.labels)
     budget = 1500 // sum(sizes_of("equal_split", False))
     expected = self_tuned(*slow.multitask(rounds, gaussian(0.5), 3, 2.0), budget)

@@ -180,8 +180,7 @@ class _Entry(NamedTuple):
 
 def _run(row: dict[str, Any], spec: DatasetSpec, largest_square: float) -> Run:
     parameters = json.loads(row["parameters"])
-    variant = parameters.pop("variant", None)
-    algorithm = kinds.class_of(row["algorithm"], variant, problem_of(spec.task).name)
+    algorithm = kinds.class_of(row["algorithm"], parameters.pop("variant", None), problem_of(spec.task).name)
     parameters.pop("budget", None)
     if not math.isnan(row["budget"]):
         parameters["budget"] = int(row["budget"])

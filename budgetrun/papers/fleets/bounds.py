@@ -89,8 +89,7 @@ def check(
 def competitors(events: Events, kernel: Kernel, most_keys: int | None = None) -> list[Any]:
     """Return the competitors on the stream of each learner; None for a key without examples, or after the first."""
     if events.keys is None:
-        found = theory.find(events.X, {str(i): y for i, y in enumerate(events.labels.T)}, kernel)
-        return [found[str(i)] for i in range(events.m)]
+        return [*theory.find(events.X, {str(i): y for i, y in enumerate(events.labels.T)}, kernel).values()]
     assert events.rows is not None
     of_keys: list[Any] = []
     for key in range(events.m):

@@ -11,7 +11,7 @@ import numpy as np
 from budgetrun.base.errors import InputError
 from budgetrun.data import Stream, open_stream
 from budgetrun.engine import Group
-from budgetrun.fleet import SharedMemory, make
+from budgetrun.fleet import Policy, SharedMemory, make
 from budgetrun.fleet import memory as arrays
 from budgetrun.kernels import Kernel, compiling
 from budgetrun.kernels.kinds import floats
@@ -39,6 +39,10 @@ class Events:
     keys: np.ndarray | None = None
     # The examples of the rounds; None for all, in order.
     rows: np.ndarray | None = None
+
+    def bytes_of(self, policy: Policy) -> tuple[int, int]:
+        """Return the bytes of an entry with a policy, without its row, and of a row."""
+        return arrays.bytes_of(policy, self.X.shape[1], str(self.X.dtype), self.keys is None)
 
 
 @dataclass
@@ -74,7 +78,7 @@ def _measured(run: Run, job: Job, stream: Stream, settings: Settings) -> tuple[R
     algorithm: Algorithm = identity.build(run.spec)
     events = events_of(stream, algorithm, settings.dtype, [settings.seed, job.repetition])
     start = time.process_time()
-    played = play(events, algorithm, identity.kernel_of(run.spec), settings.dtype)
+    played = play(events, algorithm, identity.kernel_of(run.spec))
     seconds = time.process_time() - start
     mistakes, n = int(played.mistakes.sum()), int(played.seen.sum())
     row = row_of(
@@ -127,30 +131,29 @@ def _pairs(random: np.random.Generator, n: int, m: int) -> np.ndarray:
     return np.where(kept[:, None] == 1, pairs, pairs[:, ::-1])
 
 
-def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Played:
+def play(events: Events, algorithm: Algorithm, kernel: Kernel) -> Played:
     """Play all rounds."""
     if algorithm.policy == "multitask":
         return _multitask(events, algorithm, kernel)
     m, limit = events.m, algorithm.shared_memory
     made = make(algorithm.policy, algorithm.seed)
-    shares = events.keys is None
-    sizes = arrays.bytes_of(made, events.X.shape[1], dtype, shares)
+    sizes = events.bytes_of(made)
     if algorithm.policy != "equal_split":
         least = m * algorithm.floor * sum(sizes)
         if least > limit:
             raise ValueError(
                 f"{m:,} floors of {algorithm.floor:,} entries need shared_memory: {least:,}, got {limit:,}"
             )
-        return play_floors(events, made, kernel, dtype, limit, np.full(m, algorithm.floor), sizes)
-    if not shares or algorithm.own_rows:
+        return play_floors(events, made, kernel, limit, np.full(m, algorithm.floor))
+    if events.keys is not None or algorithm.own_rows:
         n = limit // sum(sizes)
-        return play_split(events, kernel, dtype, n // m + (np.arange(m) < n % m), sizes)
+        return play_split(events, kernel, n // m + (np.arange(m) < n % m))
     # The largest budget with which the rows of all, stored once, fit: bytes are about in proportion to it.
     low, high, best = 0, len(events.X), None
     budget = max(1, limit // (m * sizes[0] + max(1, m // 10) * sizes[1]))
     while high - low > 1:
         budget = min(max(budget, low + 1), high - 1)
-        found = play_floors(events, made, kernel, dtype, limit, np.full(m, budget), sizes)
+        found = play_floors(events, made, kernel, limit, np.full(m, budget))
         if found.peak_bytes <= limit:
             low, best, budget = budget, found, budget * limit // found.peak_bytes
         else:
@@ -160,30 +163,23 @@ def play(events: Events, algorithm: Algorithm, kernel: Kernel, dtype: str) -> Pl
     return best
 
 
-def play_split(events: Events, kernel: Kernel, dtype: str, budgets: np.ndarray, sizes: tuple[int, int]) -> Played:
+def play_split(events: Events, kernel: Kernel, budgets: np.ndarray) -> Played:
     """Play all rounds with a Forgetron of its own budget for each learner; none shares a row."""
-    return play_floors(events, make("equal_split"), kernel, dtype, 0, budgets, sizes, own_rows=True)
+    return play_floors(events, make("equal_split"), kernel, 0, budgets, own_rows=True)
 
 
 def play_floors(
-    events: Events,
-    policy: Any,
-    kernel: Kernel,
-    dtype: str,
-    limit: int,
-    floors: np.ndarray,
-    sizes: tuple[int, int],
-    own_rows: bool = False,
+    events: Events, policy: Policy, kernel: Kernel, limit: int, floors: np.ndarray, own_rows: bool = False
 ) -> Played:
     """Play all rounds; an equal split of shared rows only until it is over the limit."""
-    shares, T, m, d = events.keys is None, len(events.labels), events.m, events.X.shape[1]
+    shares, T, m, sizes = events.keys is None, len(events.labels), events.m, events.bytes_of(policy)
     splits = policy.name == "equal_split"
     # The equal split has no limit but its floors: it needs room for all of these, and bytes are counted here.
     room = (T + 1 if shares else int(floors.sum()) + 1) if splits else limit
     units = ((0, 1) if shares else (1, 0)) if splits else sizes
     memory = SharedMemory(
-        kernel, policy, n_features=d, dtype=dtype, limit=room, most_learners=m, shares=shares,
-        entry_bytes=units[0], row_bytes=units[1],
+        kernel, policy, n_features=events.X.shape[1], dtype=str(events.X.dtype), limit=room, most_learners=m,
+        shares=shares, entry_bytes=units[0], row_bytes=units[1],
     )  # fmt: skip
     memory.ints[:m, arrays.FLOOR] = floors
     played = Played(np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64))
@@ -226,8 +222,7 @@ def _multitask(events: Events, algorithm: Algorithm, kernel: Kernel) -> Played:
     """Play one Forgetron for all keys, on the multitask kernel, with as many entries as the bytes hold."""
     assert events.keys is not None
     assert events.rows is not None
-    m, d = events.m, events.X.shape[1]
-    entry = sum(arrays.bytes_of(make("equal_split"), d, str(events.X.dtype), False))
+    m, entry = events.m, sum(events.bytes_of(make("equal_split")))
     given = {"base": kernel.name, **{name: getattr(kernel, name) for name in ("gamma",) if hasattr(kernel, name)}}
     learner = SelfTunedForgetron(budget=algorithm.shared_memory // entry)
     group = Group(Multitask(n_tasks=m, b=algorithm.share, **given), [learner], dtype=str(events.X.dtype))

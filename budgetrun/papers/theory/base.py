@@ -195,8 +195,7 @@ class Bound(ABC):
             for norm in competitor.grid(self.largest_norm(run))[::-2]:
                 losses = competitor.losses_so_far(norm, rounds)
                 shifts = np.full(len(rounds), competitor.shift_at(norm))
-                values = self.value(run, np.full(len(rounds), norm), losses, shifts)
-                found = np.fmin(found, values)
+                found = np.fmin(found, self.value(run, np.full(len(rounds), norm), losses, shifts))
         return found
 
     def _lacks_facts(self, run: Run) -> bool:

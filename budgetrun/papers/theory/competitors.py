@@ -122,8 +122,7 @@ def find(
         # A row of signs for each machine: the labels, or each class against the others.
         classes = 1 if n_classes is None else np.arange(n_classes)[:, None]
         signs = np.where(classes == labels[None, rows], 1.0, -1.0)
-        duals = machines(K, signs, PENALTIES)
-        pairs = zip(PENALTIES, duals, strict=True)
+        pairs = zip(PENALTIES, machines(K, signs, PENALTIES), strict=True)
         trained[task] = [_Trained(f"C = {C:g}", dual[None] * signs, T) for C, dual in pairs]
         for n in SEGMENTS if shifting else ():
             trained[task] += _on_segments(K, signs, rows * n // T, n, T)
@@ -141,8 +140,7 @@ def find(
         known = [(one, one.norm(K)) for one in of_task]
         competitors = [Competitor(one.name, one.margins, n, lengths, one.shift(K)) for one, n in known if n > 0]
         fixed = tuple(c for c in competitors if c.shift == 0)
-        changing = tuple(c for c in competitors if c.shift > 0)
-        found[task] = Competitors(float(norms.max()), (zero, *fixed), changing)
+        found[task] = Competitors(float(norms.max()), (zero, *fixed), tuple(c for c in competitors if c.shift > 0))
     return found
 
 

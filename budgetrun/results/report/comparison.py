@@ -154,8 +154,7 @@ def notes(table: Table) -> list[str]:
 def paired_rows(table: Table) -> list[list[Any]]:
     """Return the header and the rows of the file of differences."""
     names = ["label", "budget", "setting"]
-    header = ["dataset", *names, *(f"best_{name}" for name in names), "difference", "low", "high", "p", "p_holm"]
-    found = [header]
+    found = [["dataset", *names, *(f"best_{name}" for name in names), "difference", "low", "high", "p", "p_holm"]]
     for (place, best), (test, p_holm) in table.paired.items():
         both = [(each.label, each.budget.title(), each.setting.text) for each in (place, best)]
         found.append([place.dataset, *both[0], *both[1], *test[:4], p_holm])

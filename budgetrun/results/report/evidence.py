@@ -234,8 +234,7 @@ class Evidence:
             return Number(int((~applies).sum()), f"{(~applies).sum():,}")
         frame = frame[applies]
         if frame.empty:
-            folder = self.folder / str(spec.results)
-            raise _Missing(f"no run in {folder} meets the conditions of {spec.theorem}")
+            raise _Missing(f"no run in {self.folder / str(spec.results)} meets the conditions of {spec.theorem}")
         ratios = {"largest_ratio": frame["ratio"].max(), "smallest_ratio": frame["ratio"].min()}
         if spec.statistic in ratios:
             value = float(ratios[spec.statistic])

@@ -172,9 +172,9 @@ class Verdict:
         """In words: ``58 of 75 published cells within 5%, 9 explained, 8 open``."""
         n = self.within + self.explained + self.open
         if not n:
-            return f"none of {self.missing} published cell{'' if self.missing == 1 else 's'} measured"
-        cells = f"published cell{'' if n == 1 else 's'}"
-        text = f"{self.within} of {n} {cells} within {self.tolerance.text.replace(' or ', ' and ')}"
+            return f"none of {counted(self.missing, 'published cell')} measured"
+        limits = self.tolerance.text.replace(" or ", " and ")
+        text = f"{self.within} of {counted(n, 'published cell')} within {limits}"
         others = {"explained": self.explained, "open": self.open, "not measured": self.missing}
         return ", ".join([text, *(f"{count} {what}" for what, count in others.items() if count)])
 

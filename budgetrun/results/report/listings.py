@@ -43,8 +43,7 @@ def costs(results: Results) -> list[Listing]:
     over = "tasks, repetitions, seeds, budgets and settings" if swept else "tasks, repetitions, seeds and budgets"
     title, remark = f"Seconds recorded with the runs, summed over {over}", ""
     if results.of_batch:
-        compiling = results.runs["compile_seconds"].sum()
-        remark = f"Compiling, which does not count, took {compiling:,.1f} s more."
+        remark = f"Compiling, which does not count, took {results.runs['compile_seconds'].sum():,.1f} s more."
     listings = [Listing("seconds", title, remark, titles, ["dataset", *labels, "all"], rows, 1)]
     if parts := results.manifest.get("parts"):
         keys = ("runs", "wall_seconds", "cpu_seconds")

@@ -54,8 +54,7 @@ def write(folder: Path, tables: list[Table], listings: list[Listing]) -> list[Pa
 def quantity_of(spec: TableSpec) -> Quantity:
     """Return what a table shows: after a choice by the first tenth, errors are those of the remaining rounds."""
     quantity = QUANTITIES[spec.quantity]
-    by_prefix = spec.choose is not None and spec.choose.by == "prefix"
-    return LATER.get(quantity, quantity) if by_prefix else quantity
+    return LATER.get(quantity, quantity) if spec.choose is not None and spec.choose.by == "prefix" else quantity
 
 
 def _default_specs(results: Results) -> list[TableSpec]:

@@ -94,8 +94,7 @@ class LargeRows(Mapping[str, Row]):
         """Return those of some runs."""
         self._fold()
         found = LargeRows()
-        at = np.array(sorted(self._at[run_id] for run_id in run_ids), dtype=np.int64)
-        found._replace(self._table.take(at))
+        found._replace(self._table.take(pa.array(sorted(self._at[run_id] for run_id in run_ids), pa.int64())))
         return found
 
     def packed(self) -> bytes:

@@ -388,8 +388,7 @@ def _setting(
         has_text = any(isinstance(one, str) for one in [value, *known])
         rank.append(position if has_text or not isinstance(value, int | float) else value)
         positions.append(position)
-    items = tuple(f"{name}={_exact(value)}" for name, value in values.items())
-    return Setting(items, tuple(rank), tuple(positions))
+    return Setting(tuple(f"{name}={_exact(value)}" for name, value in values.items()), tuple(rank), tuple(positions))
 
 
 def _swept_kernels(config: Config) -> dict[str, dict[str, list[Any]]]:

@@ -29,7 +29,7 @@ from budgetrun.kernels.kinds import Matrix
 from budgetrun.learners import find
 from budgetrun.learners.forgetron import SelfTunedForgetron
 from budgetrun.play.session import scores_of
-from budgetrun.results.plotting import STYLE, save
+from budgetrun.results.plotting import save, styled
 from budgetrun.results.report.formats import template
 from budgetrun.results.store.write import move_aside
 from budgetrun.runner import interrupts
@@ -240,29 +240,19 @@ class _Played:
         errors = dict(zip(names, (self.mistakes / self.rounds).tolist(), strict=True))
         used, limit = fleet.memory_used, fleet.memory
         facts = {"n_keys": n, "rounds": self.rounds, "used": used, "limit": limit, "held": int(keys["held"].sum())}
-        page = template("by.html.jinja").render(
-            title=f"{where} by {by}",
-            by=by,
-            facts=facts,
-            errors=errors,
-            notes=notes,
-            worst=keys.head(30).to_dict("records"),
-        )
-        write(folder / "report.html", page)
+        page, worst = template("by.html.jinja"), keys.head(30).to_dict("records")
+        shown = page.render(title=f"{where} by {by}", by=by, facts=facts, errors=errors, notes=notes, worst=worst)
+        write(folder / "report.html", shown)
         for name, error in errors.items():
             print(f"{name}: online error {error:.2%}")
         print(f"{counted(n, 'key')} in {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB: {folder / 'report.html'}")
 
     def _draw(self, path: Path, curves: pd.DataFrame, names: list[str]) -> None:
         """Draw the errors so far, and what the keys hold that held most, over the rounds."""
-        import matplotlib
-        from matplotlib.figure import Figure
-
         sizes = pd.DataFrame([sizes for _, _, sizes in self.times]).fillna(0).to_numpy()
         most = np.argsort(-sizes.max(axis=0), kind="stable")[:_DRAWN]
         keys = self.fleet.keys
-        with matplotlib.rc_context(STYLE):
-            figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+        with styled(11.0, 4.2) as figure:
             left, right = figure.subplots(1, 2)
             for name in names:
                 left.plot(curves["rounds"], 100 * curves[name] / curves["rounds"], label=name)

@@ -347,8 +347,7 @@ class _Run:
                     self.state.seconds += time.monotonic() - began
                     self._save()
         if code == 130 and not request.from_pipe:
-            played = counted(session.rounds, "round")
-            say(f"interrupted after {played}; {self._errors()}; the same command continues")
+            say(f"interrupted after {counted(session.rounds, 'round')}; {self._errors()}; the same command continues")
             return code
         if session.rounds:
             if self.state.n_rounds not in (None, session.rounds):

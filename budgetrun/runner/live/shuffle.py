@@ -40,8 +40,7 @@ def shuffled(
             done += X.shape[0]
             of_bucket = places // size
             order = np.argsort(of_bucket, kind="stable")
-            ends = np.flatnonzero(np.diff(of_bucket[order])) + 1
-            for rows in np.split(order, ends):
+            for rows in np.split(order, np.flatnonzero(np.diff(of_bucket[order])) + 1):
                 pickle.dump((X[rows], codes[rows], places[rows]), files[of_bucket[rows[0]]])
         for file in files:
             yield _sorted(file)
