@@ -123,7 +123,7 @@ def test_auto_keeps_what_is_counted_for_its_members(task):
     f = group.members[0].hypothesis
     # Weights, and sums of squared derivatives.
     linear = sum(2 * h.w.nbytes for own, h, _ in parts(group) if not own.budget)
-    assert learner._linear_bytes(D) == linear
+    assert learner._linear_bytes(BUDGET, D) == linear
     members = [(own, h, pool) for own, h, pool in parts(group) if own.budget]
     first = sum(rows.nbytes for rows, _ in f._first)
     real = sum(kept([own, h], h.size, {}) + of_examples(pool, h) for own, h, pool in members)

@@ -37,7 +37,7 @@ def stream(task, long_tails=False):
 
 
 def group_of(task, **given):
-    learner = find("auto", task=task)(**({"budget": 6} | given))
+    learner = find("auto", task=task)(**({"budget": 14} | given))
     return Group(Linear(), [learner], n_classes=N_CLASSES if task == "multiclass" else None)
 
 
@@ -61,7 +61,7 @@ def test_members_are_dropped_as_in_the_reference(monkeypatch, task, long_tails, 
     is_seen_early(monkeypatch, seen)
     X, y = stream(task, long_tails)
     function = {"binary": reference.binary, "regression": reference.regression}.get(task)
-    trace = function(X, y, None, 6) if function else reference.multiclass(X, y, None, N_CLASSES, 6)
+    trace = function(X, y, None, 14) if function else reference.multiclass(X, y, None, N_CLASSES, 14)
     group = group_of(task)
     np.testing.assert_allclose(played(group, X, y).T, trace.scores, rtol=1e-8, atol=1e-9)
     members = group.members[0].hypothesis.members
@@ -131,7 +131,7 @@ def test_rows_are_standardised_by_those_before():
 
 
 def test_memory_lowers_the_budget():
-    for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 28), (1, 2)):
+    for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 32), (1, 2)):
         learner = find("auto")(memory=memory)
         parts = [part.learner for part in learner.members(10) if part.rate]
         assert {part.budget for part in parts} == {budget}
