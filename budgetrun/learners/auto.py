@@ -9,7 +9,7 @@ from budgetrun.base.params import Count, EvenBudget
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_kept
-from budgetrun.engine.hypotheses.linear import KNOTS
+from budgetrun.engine.hypotheses.linear import FEW, MOST, n_weights
 from budgetrun.engine.hypotheses.stacked import BEGINNINGS, Part, Stacked, StackedClasses
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
@@ -19,14 +19,14 @@ from budgetrun.learners.ahpatron import Ahpatron
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.bpa import NearestBPA
 from budgetrun.learners.krls import KRLS
-from budgetrun.learners.logistic import LeastSquares, Logistic
+from budgetrun.learners.logistic import LeastSquares, Logistic, OfInputs
 from budgetrun.learners.norma import NORMARegressor
 from budgetrun.learners.steps import logistic_slope
 
-# The rates of kernels times the median of ||a - b||^2; the last one only with at most so many features.
-RATES, FEW = (0.25, 1.0, 4.0, 16.0), 24
-# The steps of learners whose functions are sums of splines of single inputs.
-SPLINES = (0.1, 0.5)
+# The rates of kernels times the median of ||a - b||^2; the last one only with at most `FEW` features.
+RATES = (0.25, 1.0, 4.0, 16.0)
+# The step with products of inputs.
+STEP_PAIRS = 0.03
 # The steps of the stack: of classes, and of numbers.
 STEP, STEP_NUMBERS = 0.2, 0.1
 # Beyond so many deviations of the labels, the loss of the stack of numbers grows linearly.
@@ -67,12 +67,15 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
-    revision = 4
-    continues = (2, 3)
+    revision = 5
+    continues = (2, 3, 4)
     form: ClassVar[type[Hypothesis]] = Stacked
     family = "combined"
     margin = math.inf
     _step: ClassVar[float] = STEP
+    # What has no kernel, and its step with products of splines.
+    _linear: ClassVar[type[OfInputs]] = Logistic
+    _step_splines: ClassVar[float] = 0.1
 
     def __init__(self, *, budget: EvenBudget = 300, memory: Count | None = None) -> None:
         self.budget: int = budget
@@ -94,7 +97,7 @@ class _Auto(Learner):
         members = [part.learner for part in self.members_with(size, n_features) if part.rate]
         kernel = Gaussian(gamma=1.0)
         own = (bytes_kept(*trial(one, kernel), one.budget, each, n_features) for one in members)
-        members_kept = self._n_classes * sum(own) + self._splines(n_features)
+        members_kept = self._n_classes * sum(own) + self._linear_bytes(size, n_features)
         return 2 * members_kept + 8.0 * BEGINNINGS[-1] * n_features
 
     def bytes_in_use(self, budget: int, n_features: int, twins: bool = False) -> float:
@@ -102,14 +105,15 @@ class _Auto(Learner):
         held = 4 * budget * self._n_classes
         # An example, its kernel values with a block of 256 rows and what is kept of it; the first rows.
         rows = held * len(RATES) * (8 * n_features + 12 * 256 + 200)
-        of_members = self._pairs(budget) + rows + self._splines(n_features)
+        of_members = self._pairs(budget) + rows + self._linear_bytes(budget, n_features)
         return (1 + twins) * of_members + 16 * BEGINNINGS[-1] * n_features
 
     def _pairs(self, size: int) -> float:
         return self._n_classes * len(RATES) * 16.0 * size**2
 
-    def _splines(self, n_features: int) -> float:
-        return self._n_classes * len(SPLINES) * 16.0 * len(KNOTS) * n_features
+    def _linear_bytes(self, budget: int, n_features: int) -> float:
+        weights = (n_weights(n_features, one.splines, one.pairs) for one in self.linear(budget, n_features))
+        return self._n_classes * 16.0 * sum(weights)
 
     def members(self, n_features: int) -> list[Part]:
         """Return the members for examples with so many features."""
@@ -129,12 +133,20 @@ class _Auto(Learner):
         """Return the members with this budget for examples with so many features."""
         rates = RATES if n_features <= FEW else RATES[:-1]
         return [
-            Part(0.0, Logistic(rates="constant")),
-            *(Part(0.0, Logistic(step=step)) for step in (0.1, 0.5)),
-            *(Part(0.0, Logistic(step=step, splines=True)) for step in SPLINES),
+            *(Part(0.0, one) for one in self.linear(budget, n_features)),
             *(Part(rate, NearestBPA(budget=budget, C=1.0)) for rate in rates),
             *(Part(rate, Ahpatron(budget=budget, epsilon=epsilon)) for rate in rates for epsilon in (0.5, 0.9)),
         ]
+
+    def linear(self, budget: int, n_features: int) -> list[OfInputs]:
+        """Return the members without a kernel; if there are products, they are no more than the budget's pairs."""
+        found = [self._linear(step=step, splines=splines) for splines in (False, True) for step in (0.1, 0.5)]
+        if n_features <= (MOST if self._n_classes == 1 else FEW):
+            found.append(self._linear(step=STEP_PAIRS, pairs=True))
+        if n_features <= FEW:
+            found.append(self._linear(step=self._step_splines, pairs=True, splines=True))
+        most = len(RATES) * budget**2
+        return [one for one in found if not one.pairs or n_weights(n_features, one.splines, True) <= most]
 
 
 class _OfClasses(_Auto):
@@ -158,6 +170,9 @@ class _OfClasses(_Auto):
         super().__init__(budget=budget, memory=memory)
         self.class_weight = class_weight
         self.balanced = class_weight is not None
+
+    def linear(self, budget: int, n_features: int) -> list[OfInputs]:
+        return [Logistic(rates="constant"), *super().linear(budget, n_features)]
 
 
 class AutoClassifier(_OfClasses, BinaryLearner):
@@ -215,13 +230,13 @@ class AutoRegressor(_Auto, RegressionLearner):
     442
     """
 
-    _step = STEP_NUMBERS
+    _step, _step_splines = STEP_NUMBERS, 0.05
+    _linear = LeastSquares
 
     def members_with(self, budget: int, n_features: int) -> list[Part]:
         rates = RATES[:-1]
         return [
-            *(Part(0.0, LeastSquares(step=step)) for step in (0.1, 0.5)),
-            *(Part(0.0, LeastSquares(step=step, splines=True)) for step in SPLINES),
+            *(Part(0.0, one) for one in self.linear(budget, n_features)),
             *(Part(rate, NORMARegressor(budget=budget, step=0.5, regulariser=1e-4)) for rate in rates),
             *(Part(rate, KRLS(budget=max(2, budget // 5), nu=0.01)) for rate in rates),
         ]

@@ -26,11 +26,15 @@ class OfInputs(Learner):
     splines : bool
         False (default): f is linear in the inputs. True: f is a sum of functions of single inputs, which are linear
         between the knots 0 and +-1/4, 1/2, 1, 3/2, 2, 3, 5 and 10, and constant beyond.
+    pairs : bool
+        True: f has weights for the products of any two inputs, and their squares, as well: of the first 64. With
+        splines, for the products of any two of the functions between the knots: of the first 24 inputs.
 
-    Notes: O(d) per round, or O(stored values) for sparse rows. There is no support set and no budget; memory is needed
-    for the weights, 2 d numbers, or 34 d for splines. The kernel is not used. The learner acts in every round, and a
-    prediction of at most 1e-9 eta counts as 0. Features should have similar sizes. With adagrad, and with features and
-    weights that are bounded, the regret against the best fixed weights is O(sqrt(T)) in the loss, not in mistakes.
+    Notes: O(d) per round, or O(stored values) for sparse rows; with pairs, half the square of these. There is no
+    support set and no budget; memory is needed for the weights, 2 d numbers, or 34 d for splines, and with pairs the
+    square of half of that. The kernel is not used. The learner acts in every round, and a prediction of at most 1e-9
+    eta counts as 0. Features should have similar sizes. With adagrad, and with features and weights that are bounded,
+    the regret against the best fixed weights is O(sqrt(T)) in the loss, not in mistakes.
 
     References: Duchi, Hazan & Singer (2011), "Adaptive subgradient methods for online learning and stochastic
     optimization", JMLR 12, with the diagonal and without a regulariser; for normalised rates, Nagumo & Noda (1967), "A
@@ -40,7 +44,7 @@ class OfInputs(Learner):
 
     form = Linear
     family = "linear"
-    added = {"inputs": "as_given", "splines": False}
+    added = {"inputs": "as_given", "splines": False, "pairs": False}
     margin = math.inf
     holds = 0.0
 
@@ -48,12 +52,14 @@ class OfInputs(Learner):
     rates: Literal["adagrad", "constant", "normalised"] = "adagrad"
     inputs: Literal["as_given", "standardised"] = "as_given"
     splines: bool = False
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         self.adapts = self.rates == "adagrad"
 
     def start(self, pool: Pool) -> Linear:
-        return (StandardisedLinear if self.inputs == "standardised" else Linear)(pool, self.step, splines=self.splines)
+        form = StandardisedLinear if self.inputs == "standardised" else Linear
+        return form(pool, self.step, splines=self.splines, pairs=self.pairs)
 
     def descend(self, f: Linear, slope: float) -> None:
         """Take a step; ``slope`` is minus the derivative of the loss at f(x)."""
@@ -76,7 +82,7 @@ class Logistic(OfInputs, BinaryLearner):
     @property
     def alike_but_for_labels(self) -> Any:
         plain = type(self) is Logistic and self.inputs == "as_given" and self.rates != "normalised"
-        return (self.step, self.rates, self.splines) if plain else None
+        return (self.step, self.rates, self.splines, self.pairs) if plain else None
 
     def slope(self, y: int, score: float) -> float:
         """Return minus the derivative of the loss at f(x)."""

@@ -123,8 +123,7 @@ def test_auto_keeps_what_is_counted_for_its_members(task):
     f = group.members[0].hypothesis
     # Weights, and sums of squared derivatives.
     linear = sum(2 * h.w.nbytes for own, h, _ in parts(group) if not own.budget)
-    splines = sum(2 * h.w.nbytes for own, h, _ in parts(group) if getattr(own, "splines", False))
-    assert learner._splines(D) == pytest.approx(splines, rel=0.01)
+    assert learner._linear_bytes(BUDGET, D) == linear
     members = [(own, h, pool) for own, h, pool in parts(group) if own.budget]
     first = sum(rows.nbytes for rows, _ in f._first)
     real = sum(kept([own, h], h.size, {}) + of_examples(pool, h) for own, h, pool in members)
@@ -163,6 +162,7 @@ def test_arrays_of_auto_take_at_most_what_its_page_says(budget):
             walk(vars(thing))
 
     walk([learner, group.members[0].hypothesis._groups, group.members[0].hypothesis._first])
-    # The rows of a block have kernel values with each other, for each width.
-    most = learner.bytes_in_use(budget, D) + 4 * 12 * 256**2
+    # The rows of a block have kernel values with each other, for each width, and products of their values.
+    products = sum((n + 1) * (n + 2) // 2 for n in (D, 2 * D))
+    most = learner.bytes_in_use(budget, D) + 256 * (4 * 12 * 256 + 16 * products)
     assert most / 3 < real <= most

@@ -17,7 +17,7 @@ from reference.norma import of_numbers
 from reference.standardised import bits, by_rank, has_long_tails, scaled
 
 BEGINNINGS = [1, 4, 16, 64, 256, 1024]
-LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
+LEFT = {2048: (9, 7, 4), 8192: (7, 5, 3)}
 SEEN, DECIDED = 256, 1024
 STEP, STEP_NUMBERS = 0.2, 0.1
 SHARE = 0.2
@@ -30,20 +30,36 @@ def median_rate(Z):
     return float(f"{1 / np.median(distances):.3g}") if distances else 1 / len(Z[0])
 
 
-def of_classes(budget, d):
+def of_classes(budget, d, several=False):
     rates = [0.25, 1, 4, 16] if d <= 24 else [0.25, 1, 4]
     found = [(0, partial(logistic, rates="constant"))] + [(0, partial(logistic, step=step)) for step in (0.1, 0.5)]
     found += [(0, partial(logistic, step=step, splines=True)) for step in (0.1, 0.5)]
+    found += with_products(logistic, 0.1, budget, d, 24 if several else 64)
     found += [(rate, partial(bpa, budget=budget, nearest=True, C=1)) for rate in rates]
     return found + [(rate, partial(ahpatron, budget=budget, epsilon=e)) for rate in rates for e in (0.5, 0.9)]
+
+
+def with_products(linear, step, budget, d, most):
+    found, hats = [], 17 * d
+    if d <= most and (d + 1) * (d + 2) / 2 <= 4 * budget**2:
+        found.append((0, partial(linear, step=0.03, pairs=True)))
+    if d <= 24 and (hats + 1) * (hats + 2) / 2 <= 4 * budget**2:
+        found.append((0, partial(linear, step=step, splines=True, pairs=True)))
+    return found
 
 
 def of_numbers_(budget, d):
     rates, few = [0.25, 1, 4], max(2, budget // 5)
     found = [(0, partial(least_squares, step=step)) for step in (0.1, 0.5)]
     found += [(0, partial(least_squares, step=step, splines=True)) for step in (0.1, 0.5)]
+    found += with_products(least_squares, 0.05, budget, d, 64)
     found += [(rate, partial(of_numbers, budget=budget, step=0.5, regulariser=1e-4)) for rate in rates]
     return found + [(rate, partial(krls, budget=few, nu=0.01)) for rate in rates]
+
+
+def near(y):
+    most = 45 * np.median(np.abs(y - np.median(y)))
+    return np.clip(y, np.median(y) - most, np.median(y) + most) if most > 0 else y
 
 
 class Inputs:
@@ -95,7 +111,7 @@ class Stack:
             return
         T = min([n for n in BEGINNINGS if n > t], default=len(self.X))
         if self.numbers:
-            y = self.targets[0][:t]
+            y = near(self.targets[0][:t])
             self.centre, self.unit = float(np.mean(y)), (float(np.std(y)) or 1.0)
         if t >= SEEN and len(self.inputs) == 1 and has_long_tails(self.X[:t]):
             self.twins()
@@ -167,7 +183,11 @@ class Stack:
         self.used = [u + float(np.abs(m).sum()) for u, m in zip(self.used, self.m, strict=True)]
         if t + 1 in LEFT:
             self.choose_inputs()
-            raced = [i for i, (_, rate, _) in enumerate(self.members) if rate and self.live[i]]
+            raced = [
+                i
+                for i, (_, rate, member) in enumerate(self.members)
+                if self.live[i] and (rate or "pairs" in member.keywords)
+            ]
             raced.sort(key=lambda i: -self.w[i] * self.used[i])
             for i in raced[LEFT[t + 1][self.left] :]:
                 self.live[i] = False
@@ -205,7 +225,7 @@ def binary(X, y, k, budget, tie="mistake", class_weight=None):
 def multiclass(X, codes, k, n_classes, budget, class_weight=None):
     trace = ExplicitTrace()
     targets = [np.where(codes == c, 1, -1) for c in range(n_classes)]
-    stack = Stack(X, targets, of_classes(budget, np.shape(X)[1]), 3)
+    stack = Stack(X, targets, of_classes(budget, np.shape(X)[1], True), 3)
     for t, y_t in enumerate(codes):
         found = stack.predict(t)
         scores = [f - threshold for f, threshold in zip(found, stack.thresholds, strict=True)]
@@ -230,6 +250,6 @@ def regression(X, y, k, budget):
     return trace
 
 
-CASES = cases(binary, {"budget": 6}, {"budget": 6, "class_weight": "balanced"})
-MULTICLASS_CASES = cases(multiclass, {"budget": 6}, {"budget": 6, "class_weight": "balanced"})
-REGRESSION_CASES = cases(regression, {"budget": 10})
+CASES = cases(binary, {"budget": 16}, {"budget": 16, "class_weight": "balanced"})
+MULTICLASS_CASES = cases(multiclass, {"budget": 16}, {"budget": 16, "class_weight": "balanced"})
+REGRESSION_CASES = cases(regression, {"budget": 16})

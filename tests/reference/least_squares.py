@@ -5,16 +5,15 @@ import numpy as np
 from reference import targets
 from reference.explicit import ExplicitTrace, dot, settled
 from reference.kernel_expansion import cases, record
-from reference.logistic import read, stepped
+from reference.logistic import expanded, read, stepped
 
 
-def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False):
+def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False, pairs=False):
     trace = ExplicitTrace()
-    X, _ = read(X, inputs, splines)
-    w = [0.0] * (np.shape(X)[1] + 1)
-    squared = [0.0] * len(w)
+    X, _ = read(X, inputs)
+    w = squared = np.zeros(len(expanded(X[0], splines, pairs)))
     for _, x_t, y_t in targets.stream(X, y):
-        z = [1.0, *x_t]
+        z = expanded(x_t, splines, pairs)
         score = settled(dot(w, z), step)
         w, squared = stepped(w, squared, y_t - score, z, step, rates)
         record(trace, score, False, {}, True)
@@ -28,4 +27,6 @@ REGRESSION_CASES = cases(
     {"step": 0.2, "rates": "normalised"},
     {"inputs": "standardised"},
     {"splines": True},
+    {"step": 0.03, "pairs": True},
+    {"step": 0.03, "splines": True, "pairs": True},
 )

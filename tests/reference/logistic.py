@@ -16,14 +16,13 @@ def slope(margin):
 
 def stepped(w, squared, slope, z, step, rates):
     """The weights after a step along g, and the sums of squared derivatives; g is slope z."""
-    g = [slope * z_j for z_j in z]
+    g = slope * z
     if rates == "constant":
-        return [w_j + step * g_j for w_j, g_j in zip(w, g, strict=True)], squared
+        return w + step * g, squared
     if rates == "normalised":
-        return [w_j + step * g_j / dot(z, z) for w_j, g_j in zip(w, g, strict=True)], squared
-    squared = [s + g_j * g_j for s, g_j in zip(squared, g, strict=True)]  # diag(G_t)
-    moved = [w_j + (step * g_j / math.sqrt(s) if s > 0 else 0) for w_j, g_j, s in zip(w, g, squared, strict=True)]
-    return moved, squared
+        return w + step * g / dot(z, z), squared
+    squared = squared + g * g  # diag(G_t)
+    return w + np.divide(step * g, np.sqrt(squared), out=np.zeros(len(w)), where=squared > 0), squared
 
 
 KNOTS = [-10, -5, -3, -2, -1.5, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 1.5, 2, 3, 5, 10]
@@ -35,24 +34,29 @@ def hats(x):
     return [height if height > 1e-9 else 0.0 for height in heights.ravel().tolist()]
 
 
-def read(X, inputs, splines):
+def expanded(x, splines, pairs):
+    """z for an input x: with the 1, and all products of two entries if there are pairs, of the first 64 or 24."""
+    z = np.array([1.0, *(hats(x) if splines else x)])
+    most = 1 + (24 * (len(KNOTS) - 1) if splines else 64)
+    return np.append(np.outer(z[:most], z[:most])[np.triu_indices(len(z[:most]))], z[most:]) if pairs else z
+
+
+def read(X, inputs):
     """The inputs of a linear learner in each round, and the function that makes those of another example."""
-    X, scale = standardised(X) if inputs == "standardised" else (X, list)
-    return ([hats(x) for x in X], lambda x: hats(scale(x))) if splines else (X, scale)
+    return standardised(X) if inputs == "standardised" else (X, list)
 
 
-def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False, tie="mistake"):
+def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False, pairs=False, tie="mistake"):
     trace = ExplicitTrace()
-    X, scale = read(X, inputs, splines)
-    w = [0.0] * (np.shape(X)[1] + 1)
-    squared = [0.0] * len(w)
+    X, scale = read(X, inputs)
+    w = squared = np.zeros(len(expanded(X[0], splines, pairs)))
     for _, x_t, y_t in stream(X, y):
-        z = [1.0, *x_t]
+        z = expanded(x_t, splines, pairs)
         score = settled(dot(w, z), step)
         mistake = is_mistake(y_t, score, tie)
         w, squared = stepped(w, squared, y_t * slope(y_t * score), z, step, rates)
         record(trace, score, mistake, {}, True)
-    trace.final = lambda x: dot(w, [1.0, *scale(x)])
+    trace.final = lambda x: dot(w, expanded(scale(x), splines, pairs))
     return trace
 
 
@@ -64,4 +68,6 @@ CASES = cases(
     {"step": 0.2, "rates": "normalised"},
     {"inputs": "standardised"},
     {"splines": True},
+    {"pairs": True},
+    {"step": 0.03, "splines": True, "pairs": True},
 )

@@ -14,6 +14,11 @@ from budgetrun.kernels.arithmetic import LEAST_SUM
 from budgetrun.kernels.kinds import as_held, floats
 from budgetrun.kernels.sums import adapt, inner, inner_at, put, taken
 
+# Rows: their values one after the other, the columns of these, and where each row begins.
+Terms = tuple[np.ndarray, np.ndarray, np.ndarray]
+# Features that are in products, which would be too many otherwise: as splines, and as they are.
+FEW, MOST = 24, 64
+
 
 class Linear(WithoutSupport):
     """f(x) = w_0 + sum over j of w_j x_j, which may change in every round. The support set is empty.
@@ -27,9 +32,11 @@ class Linear(WithoutSupport):
         For `adapt`: what the sums of squared derivatives begin with.
     splines : bool
         Whether x are `hats` of the examples, so that f is a sum of piecewise linear functions of single features.
+    pairs : bool
+        Whether x has the products of any two of its values as well, and their squares (`products`).
 
     Attributes:
-    w : ndarray of float64, shape (d + 1,), or (17 d + 1,) for splines
+    w : ndarray of float64, shape (`n_weights`,)
         The weights; the first is the intercept.
 
     Notes: A round's score is computed when the round comes: the intercept, then one stored value after the other. So it
@@ -39,11 +46,15 @@ class Linear(WithoutSupport):
     form = "linear"
     # Learners of a pool have the same rows of a block.
     _shares_rows: ClassVar[bool] = True
+    # What models of earlier versions lack.
+    _pairs = False
 
-    def __init__(self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False) -> None:
+    def __init__(
+        self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False, pairs: bool = False
+    ) -> None:
         super().__init__(pool, *shape)
         self._unit = unit
-        self._splines = splines
+        self._splines, self._pairs = splines, pairs
         self._least_squared = squared
         self.w = np.zeros(0)
         # For `adapt`: the sum of the squared derivatives so far, by weight.
@@ -77,11 +88,12 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        known: dict[bool, Any] = self._pool.of_block if self._shares_rows else {}
-        if self._splines not in known:
-            rows = self._read(self._pool.examples(self._block_slots), True)
-            known[self._splines] = *with_ones(rows), rows.shape[1] + 1
-        self._values, self._places, self._starts, n = known[self._splines]
+        known: dict[tuple[bool, bool], Any] = self._pool.of_block if self._shares_rows else {}
+        kind = self._splines, self._pairs
+        if kind not in known:
+            rows = self._pool.examples(self._block_slots)
+            known[kind] = *self._read(rows, True), n_weights(rows.shape[1], *kind)
+        self._values, self._places, self._starts, n = known[kind]
         if not len(self.w):
             self._widen(n)
 
@@ -100,17 +112,18 @@ class Linear(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        return sp.csr_array(with_ones(self._read(X)), shape=(X.shape[0], len(self.w))) @ self.w
+        return sp.csr_array(self._read(X), shape=(X.shape[0], len(self.w))) @ self.w
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return float(self.w.nbytes + self._squared.nbytes)
 
-    def _read(self, X: Rows, learn: bool = False) -> Rows:
-        """Return examples as f takes them; with ``learn``, they are those of the block."""
-        return hats(X) if self._splines else X
+    def _read(self, X: Rows, learn: bool = False) -> Terms:
+        """Return what w is multiplied with; with ``learn``, the examples are those of the block."""
+        terms = with_ones(hats(X) if self._splines else X)
+        return products(terms, most_paired(self._splines)) if self._pairs else terms
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
-        self._widen(n_features * (len(KNOTS) if self._splines else 1) + 1)
+        self._widen(n_weights(n_features, self._splines, self._pairs))
 
     def _widen(self, n: int) -> None:
         """Let f have n weights; the new ones are 0."""
@@ -182,7 +195,7 @@ class StandardisedLinear(Linear):
     _shares_rows = False
     _scale: Standardised | None = None
 
-    def _read(self, X: Rows, learn: bool = False) -> Rows:
+    def _read(self, X: Rows, learn: bool = False) -> Terms:
         if self._scale is None:
             self._scale = Standardised(X.shape[1])
         return super()._read(self._scale.scaled(as_held(X), learn))
@@ -220,7 +233,65 @@ def hats(X: Rows) -> sp.csr_array:
     return sp.csr_array((heights[stays], places[stays], starts), shape=(n, d * len(KNOTS)))
 
 
-def with_ones(X: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def products(terms: Terms, most: int) -> Terms:
+    """Return rows as `with_ones` does, with the squares of a row's values and the products of any two.
+
+    That of values in columns i <= j is in column j (j + 1) / 2 + i, which it keeps when rows get longer; x itself is
+    there as products with the 1. Values in columns above ``most`` are in no other ones.
+    """
+    values, columns, starts = terms
+    first = np.repeat(starts[:-1], np.diff(starts))
+    n_each = np.where(columns <= most, np.arange(len(columns)) - first + 1, 1)
+    ends = np.concatenate(([0], np.cumsum(n_each)))
+    places = np.where(columns <= most, columns * (columns + 1) // 2, most * (most + 1) // 2 + columns)
+    out = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.intp)
+    compiling.call(_multiply, values, columns, first, n_each, places, *out, interpreted=_multiply_at_once)
+    return *out, ends[starts]
+
+
+def _multiply(
+    values: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    n_each: np.ndarray,
+    places: np.ndarray,
+    out: np.ndarray,
+    out_places: np.ndarray,
+) -> None:
+    n = 0
+    for j in range(len(values)):
+        for i in range(first[j], first[j] + n_each[j]):
+            out[n], out_places[n] = values[i] * values[j], places[j] + columns[i]
+            n += 1
+
+
+def _multiply_at_once(
+    values: np.ndarray,
+    columns: np.ndarray,
+    first: np.ndarray,
+    n_each: np.ndarray,
+    places: np.ndarray,
+    out: np.ndarray,
+    out_places: np.ndarray,
+) -> None:
+    j = np.repeat(np.arange(len(values)), n_each)
+    i = np.arange(len(j)) + np.repeat(first - np.cumsum(n_each) + n_each, n_each)
+    out[:], out_places[:] = values[i] * values[j], places[j] + columns[i]
+
+
+def n_weights(n_features: int, splines: bool, pairs: bool) -> int:
+    """Return how many weights a function of so many features has."""
+    n = n_features * (len(KNOTS) if splines else 1)
+    most = min(n, most_paired(splines)) if pairs else 0
+    return (most + 1) * (most + 2) // 2 + n - most
+
+
+def most_paired(splines: bool) -> int:
+    """Return how many inputs are in products: of the first 64 features, or the hat functions of the first 24."""
+    return FEW * len(KNOTS) if splines else MOST
+
+
+def with_ones(X: Rows) -> Terms:
     """Return the values of rows, their columns and the starts of rows, where every row begins with a 1 in column 0."""
     found = floats(X)
     if isinstance(found, np.ndarray):

@@ -24,8 +24,8 @@ from budgetrun.kernels.width import median_gamma
 
 # After so many rounds, the members begin again with the width of the rows so far, and play these first.
 BEGINNINGS = (1, 4, 16, 64, 256, 1024)
-# After so many rounds, so many members with kernels are left: of two classes, of several, and of numbers.
-LEFT = {2048: (8, 6, 3), 8192: (6, 4, 2)}
+# After so many rounds, so many members with kernels or products are left: of two classes, of several, and of numbers.
+LEFT = {2048: (9, 7, 4), 8192: (7, 5, 3)}
 # From so many first rows on, it is seen whether a column has long tails.
 SEEN = 256
 # What inputs, and scores that have a weight for each class, are multiplied with: the members' weights learn first.
@@ -41,6 +41,11 @@ class Part(NamedTuple):
 
     rate: float
     learner: Any
+
+    @property
+    def raced(self) -> bool:
+        """Whether it is dropped if others help more: it has a kernel, or products of inputs."""
+        return bool(self.rate) or self.learner.pairs
 
 
 class Stacked(Linear):
@@ -58,7 +63,7 @@ class Stacked(Linear):
     w : ndarray of float64, shape (1 + n_members + d,)
         The weights: w_0, those of the members, which begin as 1 / n_members, and v.
     centre, unit : float
-        Mean and deviation of the labels that the members know, if these are numbers; otherwise 0 and 1.
+        Mean and deviation of the labels that the members know (see `_near`), if they are numbers; otherwise 0 and 1.
     threshold : float, or ndarray of shape (n_classes,)
         Subtracted from f(x): 0 until `balance` is called.
     parts : list of Part
@@ -67,9 +72,9 @@ class Stacked(Linear):
     Notes: After the rounds of `BEGINNINGS`, the members begin again, with kernels whose rates are multiples of 1 / the
     median of ||a - b||^2 over the rows so far, and play these rows first. If then, from 256 rounds on, a column of
     dense rows has long tails, each member gets a twin, which has inputs by rank (`NormalScores`) and half of its
-    weight. After the rounds of `LEFT`, the members with kernels that have helped least are dropped: those whose w_k
-    times the sum of |m_k| is smallest. Before that, of all twins those of the inputs that have helped less in sum are
-    dropped, and leave their weights to the others.
+    weight. After the rounds of `LEFT`, those with kernels or products that have helped least are dropped: those whose
+    w_k times the sum of |m_k| is smallest. Before that, of all twins those of the inputs that have helped less in sum
+    are dropped, and leave their weights to the others.
     """
 
     form: ClassVar[str] = "stacked"
@@ -270,7 +275,8 @@ class Stacked(Linear):
         assert self._first is not None
         X, y = (_joined(pieces) for pieces in zip(*self._first, strict=True))
         if not problem_of(learner.task).of_classes:
-            self.centre, self.unit = float(y.mean()), float(y.std()) or 1.0
+            near = _near(y)
+            self.centre, self.unit = float(near.mean()), float(near.std()) or 1.0
         if len(y) >= SEEN and isinstance(X, np.ndarray):
             if len(self._inputs) == 1 and self._inputs[0].long_tails(X) and learner.twins_fit(X.shape[1]):
                 self._double(X)
@@ -318,8 +324,8 @@ class Stacked(Linear):
         self._inputs = self._inputs[: 1 + (left is by_rank)]
 
     def _drop(self, n: int) -> None:
-        """Drop all members with kernels but the n that have helped most."""
-        raced = [k for k in np.argsort(-self._helped, kind="stable") if self._live[k] and self.parts[k].rate]
+        """Drop all members that are raced but the n that have helped most."""
+        raced = [k for k in np.argsort(-self._helped, kind="stable") if self._live[k] and self.parts[k].raced]
         self._remove(raced[n:])
 
     @property
@@ -439,6 +445,13 @@ def _gamma(Z: Matrix) -> float:
         return median_gamma(Z)
     except ValueError:
         return 1 / max(1, Z.shape[1])
+
+
+def _near(y: np.ndarray) -> np.ndarray:
+    """Return numbers cut to 45 median absolute deviations from their median, if that is not 0: 30 normal deviations."""
+    centre = np.median(y)
+    most = LARGEST_LABEL * 1.5 * np.median(np.abs(y - centre))
+    return np.clip(y, centre - most, centre + most) if most else y
 
 
 def _joined(pieces: Sequence[Any]) -> Any:
