@@ -16,6 +16,7 @@ from budgetrun.kernels.kinds import Matrix, enlarged, floats
 # The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
 DECIDED = 1024
+LARGEST = 1e100
 # A column has long tails if its standard deviation is above so many median absolute deviations; a normal one has 1.48.
 LONG = 2.5
 # Where quantiles are taken, and what they are of a standard normal distribution, the same on every machine.
@@ -96,9 +97,17 @@ class Standardised:
 
 
 class Guarded(Standardised):
-    """`Standardised`, but after `DECIDED` rows, one wrong value does not set the scale: it counts as 30 deviations."""
+    """`Standardised`, but after `DECIDED` rows, one wrong value does not set the scale: it counts as 30 deviations.
+
+    Values above 1e100 are cut to that from the first row on, so that their squares are finite.
+    """
 
     _farthest = 30.0
+
+    def scale(self, X: Any, learn: bool = True) -> None:
+        values = X if isinstance(X, np.ndarray) else X.data
+        np.clip(values, -LARGEST, LARGEST, out=values)
+        super().scale(X, learn)
 
 
 class NormalScores(Standardised):

@@ -234,3 +234,14 @@ def test_long_tails_are_more_than_two_and_a_half_deviations_from_the_median(fart
     inputs = Standardised(2)
     inputs.scaled(X)
     assert inputs.long_tails(X) is long_tails
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_huge_value_is_cut(sparse):
+    X, y = stream("binary")
+    X[40, 0] = 1e150
+    group, cut = group_of("binary"), group_of("binary")
+    form = sp.csr_array if sparse else np.array
+    found = played(group, form(X), y)
+    np.testing.assert_array_equal(found, played(cut, form(np.minimum(X, 1e100)), y))
+    assert np.isfinite(engine.score(group.members[0], form(X[38:42]))).all()
