@@ -71,6 +71,7 @@ class _Auto(Learner):
     continues = (2, 3, 4)
     form: ClassVar[type[Hypothesis]] = Stacked
     family = "combined"
+    standardises = True
     margin = math.inf
     _step: ClassVar[float] = STEP
     # What has no kernel, and its step with products of splines.

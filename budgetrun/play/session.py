@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,8 @@ class Session:
         As in `Group`.
     guard : callable or None
         Called with the place of a learner and its seconds so far before its code runs.
+    running : bool
+        True if `run` scales rows by those before them: learners that do so themselves take the others.
     """
 
     prefix: int | None = None
@@ -71,6 +74,8 @@ class Session:
     _early: Tallies | None = None
     _in_prefix: Any = 0
     _weighs = False
+    # By group: whether it takes examples as they are given.
+    _as_given: Sequence[bool] = ()
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class Session:
         looks: bool = False,
         isolate: tuple[type[BaseException], ...] = (),
         guard: Guard | None = None,
+        running: bool = False,
     ) -> None:
         self._task = task
         self._options = group_options(task, n_classes, tie, dtype)
@@ -94,8 +100,9 @@ class Session:
         self.counts = Counts(zeros=np.zeros(len(learners), dtype=np.int64))
         # None in old states.
         self._rows: Sequence[int] | None = rows or [0] * len(learners)
-        names = list(dict.fromkeys(str(kernel) for kernel, _ in learners))
-        of_groups = [[i for i, (kernel, _) in enumerate(learners) if str(kernel) == name] for name in names]
+        kinds = [(str(kernel), running and learner.standardises) for kernel, learner in learners]
+        of_groups = [[i for i, own in enumerate(kinds) if own == kind] for kind in dict.fromkeys(kinds)]
+        self._as_given = [kinds[own[0]][1] for own in of_groups]
         self._places = [(g, own.index(i)) for i in range(len(learners)) for g, own in enumerate(of_groups) if i in own]
         self._groups = [
             Group(
@@ -155,7 +162,7 @@ class Session:
         chunks : iterable of (X, labels)
             In order: examples, shape (b, d), and labels, shape (n_rows, b), as `Group.feed` takes them.
         scaled : callable
-            Returns examples as the learners take them; called in order.
+            Returns examples as the learners take them, which it may change in place; called in order.
         whole : callable
             Returns a context that is entered while some rounds are played: if it is left early, learners differ in the
             rounds that they have played.
@@ -177,15 +184,25 @@ class Session:
                     stop = min(stop, self.prefix)
                 end = min(n, start + stop - self.rounds)
                 with whole():
-                    self._play(scaled(X[start:end]), labels[:, start:end])
+                    given = X[start:end]
+                    self._play(
+                        scaled(copy.deepcopy(given) if any(self._as_given) else given), given, labels[:, start:end]
+                    )
                     if self.rounds == point:
                         self.record()
                 start = end
                 after(self.rounds)
 
-    def _play(self, X: Rows, labels: np.ndarray) -> None:
+    def takes_given(self, i: int) -> bool:
+        """Return whether learner ``i`` takes examples as they are given, and not scaled."""
+        return any(self._as_given) and self._as_given[self._places[i][0]]
+
+    def _play(self, X: Rows, given: Rows, labels: np.ndarray) -> None:
         """Play some rounds, which do not go beyond the next point of the curves."""
-        of_groups = [group.feed(X, labels) for group in self._groups]
+        of_groups = [
+            group.feed(given if as_given else X, labels)
+            for group, as_given in zip_longest(self._groups, self._as_given, fillvalue=False)
+        ]
         for selection in self.selections:
             selection.feed(X, labels)
         counts = self.counts

@@ -45,6 +45,11 @@ def algorithm_of(spec: RunSpec) -> type[Any]:
     return found
 
 
+def standardises(spec: RunSpec) -> bool:
+    """Return `Learner.standardises` of a run's algorithm; False for what is no learner."""
+    return getattr(algorithm_of(spec), "standardises", False)
+
+
 def build(spec: RunSpec) -> Any:
     """Return the algorithm of a run, ready for its first round."""
     return spec.build(algorithm_of(spec))

@@ -346,26 +346,28 @@ def _runs(
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
     """Group runs that read the same stream with the same kernel into jobs, task by task, as long as ``fits`` agrees.
 
-    Where run times are compared (`Config.timed`), every run is a job of its own.
+    Learners that standardise by themselves read a stream that is not scaled yet (`Learner.standardises`). Where run times are compared (`Config.timed`), every run is a job of its own.
     """
-    streams: dict[tuple[str, int, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    streams: dict[tuple[str, bool, int, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    # A worker may run in another folder.
+    specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
     timed = config.timed
     for run in runs:
         # A selection plays its candidates again, so that its time and memory are its own.
         what = run.run_id if run.candidates else run.spec.kernel.text if run.spec.kernel else ""
-        streams[run.dataset, run.repetition, what][run.run_id if timed else run.task].append(run)
-    # A worker may run in another folder.
-    specs = {dataset.label: with_paths(dataset, Path.absolute) for dataset in config.datasets}
+        as_given = specs[run.dataset].scale == "running" and not run.candidates and identity.standardises(run.spec)
+        streams[run.dataset, as_given, run.repetition, what][run.run_id if timed else run.task].append(run)
     jobs = []
-    for (label, repetition, _), tasks in streams.items():
+    for (label, as_given, repetition, _), tasks in streams.items():
+        dataset = specs[label].model_copy(update={"scale": "none"}) if as_given else specs[label]
         together: list[Run] = []
         for task_runs in tasks.values():
             more = [*together, *task_runs]
-            if together and (timed or len(more) > RUNS_PER_JOB or not fits(specs[label], more)):
-                jobs.append(_job(specs[label], repetition, together))
+            if together and (timed or len(more) > RUNS_PER_JOB or not fits(dataset, more)):
+                jobs.append(_job(dataset, repetition, together))
                 more = task_runs
             together = more
-        jobs.append(_job(specs[label], repetition, together))
+        jobs.append(_job(dataset, repetition, together))
     return jobs
 
 
