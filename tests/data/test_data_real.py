@@ -49,8 +49,7 @@ def test_what_has_no_checksum_is_what_its_card_says(card):
     parts = tuple(card.files)
     if {state for _, _, state in verify(card)} != {"unverified"}:
         pytest.skip("not here")
-    found = load_card(card, parts)
-    assert found.X.shape == (sum(card.n_examples.values()), card.n_features)
+    assert load_card(card, parts).X.shape == (sum(card.n_examples.values()), card.n_features)
 
 
 def test_usps_is_9298_images_in_zero_to_one():
@@ -64,8 +63,7 @@ def test_usps_is_9298_images_in_zero_to_one():
 
 
 def test_census_income_balances_to_all_of_the_smaller_class():
-    spec = DatasetSpec(name="census_income", balanced=True, scale="unit_norm")
-    stream = open_stream(spec, 0, 0)
+    stream = open_stream(DatasetSpec(name="census_income", balanced=True, scale="unit_norm"), 0, 0)
     assert stream.X.shape == (2 * 12_382, 510)
     assert stream.tasks["-"].sum() == 0
     # 33 ones a row, and the 7 numbers in [0, 1] that are not 0.
