@@ -135,6 +135,5 @@ def coded_stream(name, n_classes=5, seed=4):
 
 def fed(group, X, Y, size):
     """Feed a group a stream in blocks of this many rounds; return all scores."""
-    return np.concatenate(
-        [group.feed(X[s : s + size], Y[:, s : s + size]) for s in range(0, Y.shape[1], size)], axis=-1
-    )
+    blocks = [group.feed(X[s : s + size], Y[:, s : s + size]) for s in range(0, Y.shape[1], size)]
+    return np.concatenate(blocks, axis=-1)

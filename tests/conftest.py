@@ -8,9 +8,11 @@ import zlib
 import pytest
 from cases import EXHAUSTIVE
 
+import budgetrun
 from budgetrun.base.files import source_digest
 from budgetrun.data import dataset
 from budgetrun.kernels import compiling
+from budgetrun.state import load_state, save_state
 
 # A shell without job control starts what runs in its background deaf to interrupts, and so is all that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -59,6 +61,27 @@ def pytest_collection_finish():
 def compiled_before(monkeypatch):
     """What a sweep says does not depend on whether its learners were compiled before."""
     monkeypatch.setattr(compiling, "begins", lambda: False)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in a folder of the test's own, and return it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def reloaded(tmp_path):
+    """Save a model, or what has no method for it, and return what its file holds."""
+
+    def through_a_file(thing, load=None):
+        if not hasattr(thing, "save"):
+            save_state(tmp_path / "reloaded", thing)
+            return load_state(tmp_path / "reloaded")[0]
+        thing.save(tmp_path / "reloaded")
+        return (load or budgetrun.load)(tmp_path / "reloaded")
+
+    return through_a_file
 
 
 # A test may replace it.

@@ -1,6 +1,10 @@
 """Small sweeps for tests: configs on generated data, and the command in this process or in one of its own."""
 
+import contextlib
 import csv
+import gzip
+import io
+import json
 import os
 import re
 import shutil
@@ -61,6 +65,13 @@ def run(capsys, *arguments):
         cli.main([str(argument) for argument in arguments], prog_name="budgetrun")
     out, err = capsys.readouterr()
     return ended.value.code, out, err
+
+
+def printed(code, ended):
+    """Check the exit code of a command that has ended; return what it printed."""
+    found, *texts = ended
+    assert found == code, texts[-1]
+    return texts
 
 
 def untimed(text):
@@ -149,10 +160,29 @@ def parts(folder):
     return {path.name: path.stat().st_mtime_ns for path in (folder / "parts").glob("*.jsonl")}
 
 
-def rows(folder):
-    """Return the rows of a results folder's runs.csv."""
-    with (folder / "runs.csv").open(newline="") as file:
+def rows(folder, name="runs.csv"):
+    """Return the rows of a results folder's runs.csv, or of another of its tables."""
+    path = Path(folder, name)
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def csv_text(rows, columns=None):
+    """Return the text of a table of these columns, or of those of the first row."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns or list(rows[0]), restval="", extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+@contextlib.contextmanager
+def edited(folder):
+    """Give the manifest of a results folder, to be changed."""
+    path = Path(folder, "manifest.json")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    yield manifest
+    path.write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def outcomes(folder):

@@ -1,17 +1,17 @@
 """The command line: exit codes, messages, and commands without data."""
 
 import gzip
-import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
-from sweeping import COMMAND, TOP, config, run, untimed
+from sweeping import COMMAND, TOP, config, printed, run, untimed
 
 from budgetrun import cli, kernels, learners
 from budgetrun.base.registry import parameters
@@ -44,8 +44,7 @@ def undrawn(monkeypatch):
 
 def own(text, **changes):
     """Write a stream and a config for it; return the file of the config."""
-    with open("own.csv", "w") as file:
-        file.write(text)
+    Path("own.csv").write_text(text)
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
 
 
@@ -53,8 +52,7 @@ def files_of_usps(content):
     """Write both files of a dataset."""
     os.makedirs("data/usps")
     for part in ("train", "test"):
-        with open(f"data/usps/zip.{part}.gz", "wb") as file:
-            file.write(content)
+        Path(f"data/usps/zip.{part}.gz").write_bytes(content)
 
 
 GENERATED = "  noisy_gaussians: 300 rows x 2 features; 2 classes: -1 (150), 1 (150)\n"
@@ -102,8 +100,7 @@ def test_a_days_work(command):
     code, out, err = command("sweep", path, "--dry-run")
     assert (code, out.splitlines()[0], err) == (0, "small: 16 runs, 0 finished, 16 to do", "")
     assert os.listdir() == ["small.yaml"]
-    code, out, err = command("sweep", path, "--jobs", 1)
-    assert code == 0
+    out, err = printed(0, command("sweep", path, "--jobs", 1))
     assert "Online error in percent." in out
     assert untimed(err).splitlines() == [
         "small: 16 runs to do, 0 finished, in results/small",
@@ -112,12 +109,9 @@ def test_a_days_work(command):
     ]
     assert command("status", "results") == (0, "results/small: 16 of 16 runs finished\n", "")
     code, out, _ = command("plot", "results/small")
-    assert (code, out.split()) == (
-        0,
-        [f"results/small/figures/error_noisy_gaussians.{kind}" for kind in ("png", "svg")],
-    )
-    code, out, _ = command("report", "results/small")
-    assert code == 0
+    figures = [f"results/small/figures/error_noisy_gaussians.{kind}" for kind in ("png", "svg")]
+    assert (code, out.split()) == (0, figures)
+    out, _ = printed(0, command("report", "results/small"))
     assert "page     results/small/report.html" in out
     code, out, _ = command("sweep", path, "--dry-run")
     assert out.splitlines()[0] == "small: 16 runs, 16 finished, 0 to do"
@@ -216,11 +210,8 @@ def test_names_of_configs_are_completed(verb):
 
 
 def test_names_of_algorithms_datasets_and_kernels_are_completed():
-    known = {name for task in learners.BASES for name in learners.registry(task)} | {
-        *solvers.registry(),
-        SharedMemory.name,
-    }
-    assert set(completed(["list", "algorithms"])) == known
+    known = {name for task in learners.BASES for name in learners.registry(task)}
+    assert set(completed(["list", "algorithms"])) == known | {*solvers.registry(), SharedMemory.name}
     assert completed(["list", "kernels"]) == sorted(kernels.registry())
     assert completed(["data", "fetch"], "us") == ["usps", "usps_pairs"]
     assert completed(["sweep", "quickstart", "--only"], "algorithm=forg") == ["algorithm=forgetron"]
@@ -301,8 +292,7 @@ def test_data_missing(command, undrawn, tmp_path):
     assert command("data", "verify", "usps") == (1, listed, "")
     assert command("data", "verify", "noisy_gaussians") == (0, "", "")
     assert command("data", "verify", "usps", "noisy_gaussians") == (1, listed, "")
-    code, out, _ = command("data", "list")
-    assert code == 0
+    out, _ = printed(0, command("data", "list"))
     assert "usps               missing" in out
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--jobs", 1)
     assert (code, err) == (1, f"{sentence}small: 0 runs to do, 0 finished, in results/small\n")
@@ -342,10 +332,8 @@ def test_a_bad_stream(command, text, sentence):
 
 @pytest.mark.parametrize("verb", ["check", "sweep"])
 def test_a_bad_config(command, verb):
-    with open("bad.yaml", "w") as file:
-        file.write(
-            "name: bad\ndatasets: [{name: noisy_gaussians}]\nkernel: {name: linear}\nalgorithms: [{name: rpb}]\n"
-        )
+    text = "name: bad\ndatasets: [{name: noisy_gaussians}]\nkernel: {name: linear}\nalgorithms: [{name: rpb}]\n"
+    Path("bad.yaml").write_text(text)
     said = "bad.yaml:4: algorithms[0].name: unknown 'rpb'; did you mean 'rbp'?  (budgetrun list algorithms)\n"
     assert command(verb, "bad.yaml") == (2, "", said)
 
@@ -400,33 +388,29 @@ def test_check_finds_classes_that_do_not_fit_the_task(command, monkeypatch):
     "content", [b"label,a,b\n1,2,3\n", b"PAR1\x00\x15\x04", b"1 3:1 11:0.5\n", b"- a\n- b\n", b"{" * 9]
 )
 def test_data_are_not_a_config(command, verb, content):
-    with open("stream.data", "wb") as file:
-        file.write(content)
+    Path("stream.data").write_bytes(content)
     what = "not a config (a YAML file with the keys name, datasets and algorithms)"
     advice = "if it is data, run learners on it: budgetrun run stream.data"
     assert command(verb, "stream.data") == (2, "", f"stream.data: {what}; {advice}\n")
 
 
-@pytest.mark.parametrize(
-    ("only", "sentence"),
-    [
-        ("dataset=usps", "--only dataset=usps: no such dataset  (allowed: noisy_gaussians)"),
-        (
-            "algorithm=forgetton",
-            "--only algorithm=forgetton: no such algorithm; did you mean 'forgetron'?  (allowed: perceptron, "
-            "remove_oldest, forgetron, forgetron(self_tuned), rbp)",
-        ),
-        ("budget=7", "--only budget=7: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
-        ("budget=eta=1", "--only budget=eta=1: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
-        ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
-        ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
-        ("task=x", "--only task=x: no such task  (allowed: -)"),
-        ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, "
-         "algorithm, budget, seed, setting"),
-        ("budget", "--only budget: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
-         "budget, seed, setting"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("only", "sentence"), [
+    ("dataset=usps", "--only dataset=usps: no such dataset  (allowed: noisy_gaussians)"),
+    (
+        "algorithm=forgetton",
+        "--only algorithm=forgetton: no such algorithm; did you mean 'forgetron'?  (allowed: perceptron, "
+        "remove_oldest, forgetron, forgetron(self_tuned), rbp)",
+    ),
+    ("budget=7", "--only budget=7: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
+    ("budget=eta=1", "--only budget=eta=1: no such budget  (allowed: 5, 20, 0.25, 1, 10)"),
+    ("seed=3", "--only seed=3: no such seed  (allowed: 0, 1, 2)"),
+    ("repetition=2", "--only repetition=2: no such repetition  (allowed: 0, 1)"),
+    ("task=x", "--only task=x: no such task  (allowed: -)"),
+    ("colour=red", "--only colour=red: must be KEY=VALUE, where KEY is one of dataset, task, repetition, "
+     "algorithm, budget, seed, setting"),
+    ("budget", "--only budget: must be KEY=VALUE, where KEY is one of dataset, task, repetition, algorithm, "
+     "budget, seed, setting"),
+])  # fmt: skip
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 def test_only_what_there_is(command, only, sentence, dry):
     assert command("sweep", config("."), "--only", only, *dry) == (2, "", sentence + "\n")
@@ -441,8 +425,7 @@ def test_only_what_there_is_together(command):
 
 def test_results_of_another_config(command, swept):
     path = config(".", repetitions=1)
-    code, _, err = command("sweep", path, "--jobs", 1)
-    assert code == 2
+    _, err = printed(2, command("sweep", path, "--jobs", 1))
     assert err.splitlines() == [
         "results/small: these results are those of another config (it differs in: datasets, repetitions); "
         "rename the config, choose another folder with --results DIR, or move these results aside with --force"
@@ -454,8 +437,7 @@ def test_results_of_another_config(command, swept):
 def test_a_results_folder_that_cannot_be_written(command):
     open("file", "w").close()
     for results in ("file", "file/below"):
-        code, _, err = command("sweep", config("."), "--results", results)
-        assert code == 2
+        _, err = printed(2, command("sweep", config("."), "--results", results))
         assert err.splitlines() == [
             f"{results}/small: the results folder cannot be written (Not a directory); "
             "choose another with --results DIR"
@@ -484,7 +466,6 @@ def test_exit_code_2(command, arguments, words):
 
 def test_a_broken_manifest(command):
     os.makedirs("results/small")
-    with open("results/small/manifest.json", "w") as file:
-        json.dump([], file)
+    Path("results/small/manifest.json").write_text("[]")
     sentence = "results/small/manifest.json: cannot be read; repeat the sweep: budgetrun sweep CONFIG\n"
     assert command("status", "results/small") == (2, "", sentence)

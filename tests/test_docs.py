@@ -43,8 +43,7 @@ def test_python_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", WITHOUT_TUTORIAL, ids=lambda page: page.stem)
-def test_configs_are_valid(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_configs_are_valid(page, here):
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.choice([-1, 1], 60), rng.normal(size=(60, 2))])
     for text in blocks(page, "yaml"):
@@ -83,8 +82,7 @@ def test_links_lead_somewhere(page):
 def templates():
     """Return the literal pieces of every text in the package, between what it formats into them."""
     for path in (TOP / "budgetrun").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 yield [part.value for part in node.values if isinstance(part, ast.Constant)]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from cases import EXHAUSTIVE, OF_PRODUCTS, all_cases, firsts, one_of_each_form, paired, random_stream
+from faults import message, raises
 from hypothesis import Phase, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
@@ -38,7 +39,6 @@ CHECKED = {next(iter(CLASSIFIERS[name]._learners.values())).name for name in one
 AVERAGED = sorted(name for name, made in BY_NAME.items() if "averaged" in made().get_params())
 BINARY_CASES = {case_id: rest for case_id, *rest in all_cases()}
 MULTICLASS_CASES = {f"multiclass-{case_id}": rest for case_id, *rest in all_cases("MULTICLASS_CASES")}
-CUTS = [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]
 
 
 def make(name, **given):
@@ -83,7 +83,7 @@ def test_check_estimator(name, given):
 
 def in_pieces(model, X, y, classes):
     """Learn a stream in calls of several lengths, with a pickle after each."""
-    for start, end in CUTS:
+    for start, end in [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]:
         model.partial_fit(X[start:end], y[start:end], classes=classes)
         model = pickle.loads(pickle.dumps(model))
     return model
@@ -200,29 +200,22 @@ def test_seed_is_the_learner_s_own():
 ])  # fmt: skip
 def test_bad_parameters(given, sentence):
     X, y = random_stream()
-    with pytest.raises(ValueError, match=re.escape(sentence)):
-        budgetrun.Forgetron(**given).fit(X, y)
+    raises(ValueError, re.escape(sentence), budgetrun.Forgetron(**given).fit, X, y)
 
 
 def test_two_learners_under_one_name():
     X, y = random_stream()
     X4, codes = coded_stream()
     sentence = r"hierarchy is not a parameter of projectron\+\+ for two classes: leave it out"
-    with pytest.raises(ValueError, match=sentence):
-        budgetrun.ProjectronPlusPlus(hierarchy="(-1 1)").fit(X, y)
+    raises(ValueError, sentence, budgetrun.ProjectronPlusPlus(hierarchy="(-1 1)").fit, X, y)
     sentence = r"test is not a parameter of forgetron\(basic\) for two classes: leave it out"
-    with pytest.raises(ValueError, match=sentence):
-        budgetrun.Forgetron(variant="basic", test="cumulative").fit(X, y)
+    raises(ValueError, sentence, budgetrun.Forgetron(variant="basic", test="cumulative").fit, X, y)
     with pytest.raises(ValueError, match="tie must be mistake with more than two classes, got 'positive'"):
         budgetrun.Perceptron(tie="positive").fit(X4, codes)
-    with pytest.raises(ValueError, match="averaged must be one of False, True, got 'yes'"):
-        budgetrun.Perceptron(averaged="yes").fit(X, y)
-    with pytest.raises(TypeError, match="RBP has no argument 'averaged'"):
-        budgetrun.RBP(averaged=True)
-    with pytest.raises(ValueError, match="eta must be a number > 0, got 0"):
-        budgetrun.ProjectronPlusPlus(eta=0).fit(X, y)
-    with pytest.raises(ValueError, match=re.escape("C^2 + 2 (1 - alpha) B C must be 1")):
-        budgetrun.ProjectedALMA(C=1.0).fit(X, y)
+    raises(ValueError, "averaged must be one of False, True, got 'yes'", budgetrun.Perceptron(averaged="yes").fit, X, y)
+    raises(TypeError, "RBP has no argument 'averaged'", budgetrun.RBP, averaged=True)
+    raises(ValueError, "eta must be a number > 0, got 0", budgetrun.ProjectronPlusPlus(eta=0).fit, X, y)
+    raises(ValueError, re.escape("C^2 + 2 (1 - alpha) B C must be 1"), budgetrun.ProjectedALMA(C=1.0).fit, X, y)
     # The same object can be fitted to two classes and then to more.
     model = budgetrun.PassiveAggressive().fit(X, y)
     assert model.decision_function(X).shape == (len(X),)
@@ -238,30 +231,24 @@ def test_two_learners_under_one_name():
 
 def test_bad_calls():
     X, y = random_stream()
-    with pytest.raises(TypeError, match="Forgetron has no argument 'bugdet'; it takes variant, budget"):
-        budgetrun.Forgetron(bugdet=3)
+    raises(TypeError, "Forgetron has no argument 'bugdet'; it takes variant, budget", budgetrun.Forgetron, bugdet=3)
     with pytest.raises(TypeError, match="Forgetron has no argument 'class_weight'; the rule of its paper gives every"):
         budgetrun.Forgetron(class_weight="balanced")
     for read in (lambda model: model.predict(X), lambda model: model.n_rounds_):
-        with pytest.raises(NotFittedError):
-            read(budgetrun.CKS())
+        message(read, budgetrun.CKS(), kind=NotFittedError)
     with pytest.raises(ValueError, match=r"y must have at least two classes, got one class, \[1.0\]; in partial_fit"):
         budgetrun.CKS().fit(X, np.ones(len(y)))
     sentence = "y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
-    with pytest.raises(ValueError, match=f"Unknown label type: continuous.*{re.escape(sentence)}"):
-        budgetrun.CKS().fit(X, X[:, 0])
+    raises(ValueError, f"Unknown label type: continuous.*{re.escape(sentence)}", budgetrun.CKS().fit, X, X[:, 0])
     with pytest.raises(ValueError, match="CKS takes no sample_weight: the rule of its paper gives every example"):
         budgetrun.CKS().fit(X, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(TypeError, match=r"CKS\.fit has no argument 'weights'"):
-        budgetrun.CKS().partial_fit(X, y, weights=1)
+    raises(TypeError, r"CKS\.fit has no argument 'weights'", budgetrun.CKS().partial_fit, X, y, weights=1)
     with pytest.raises(ValueError, match=r"y has labels \[5\] that are not among the classes \[-1, 1\]"):
         budgetrun.CKS().partial_fit(X, y, classes=[-1, 1]).partial_fit(X, np.where(y > 0, 5, -1))
-    with pytest.raises(ValueError, match="NaN"):
-        budgetrun.CKS(missing="refuse").fit(np.where(X > 0, np.nan, X), y)
+    raises(ValueError, "NaN", budgetrun.CKS(missing="refuse").fit, np.where(X > 0, np.nan, X), y)
     for dicts in ([{"a": 1.0}, {"a": 2.0}], {"a": 1.0}, np.array([{"a": 1.0}])):
         said = "budgetrun.CKS takes arrays, not dicts; for dicts use budgetrun.river.CKS"
-        with pytest.raises(ValueError, match=re.escape(said)):
-            budgetrun.CKS().fit(dicts, [0, 1])
+        raises(ValueError, re.escape(said), budgetrun.CKS().fit, dicts, [0, 1])
     assert budgetrun.RBP(budget=20.0).fit(X, y)._member.learner.budget == 20
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = budgetrun.Nothing
@@ -276,9 +263,8 @@ def test_overflow_is_an_error_and_not_a_nan():
 # -- any form of rows, in any order --------------------------------------------------------------------------------
 
 MIXED_T = 160
-GRID = np.random.default_rng(11).integers(-3, 4, size=(MIXED_T, 6)) * (
-    np.random.default_rng(12).random((MIXED_T, 6)) < 0.4
-)
+GRID = np.random.default_rng(11).integers(-3, 4, size=(MIXED_T, 6))
+GRID = GRID * (np.random.default_rng(12).random((MIXED_T, 6)) < 0.4)
 MIXED = {
     "integers": GRID.astype(float),
     "bits": (GRID > 0).astype(float),
@@ -333,8 +319,7 @@ def test_calls_of_any_form_are_one_dense_fit(data, tmp_path_factory):
     classes = [0, 1, 2] if several else [False, True]
     whole = make(name, gamma=0.3, **own).fit(X, y)
     mixed = make(name, gamma=0.3, **own)
-    path = tmp_path_factory.mktemp("mixed") / "model"
-    mixed = mixed_calls(data, mixed, X, y, classes, path)
+    mixed = mixed_calls(data, mixed, X, y, classes, tmp_path_factory.mktemp("mixed") / "model")
     one, other = facts(whole, X), facts(mixed, X)
     assert one[:3] == other[:3]
     if issubclass(learners.find(name).form, OF_PRODUCTS):
@@ -372,7 +357,7 @@ MODELS_WITH_PROBABILITIES = {
     ("name", "n_classes"),
     [*paired(MODELS_WITH_PROBABILITIES, [2, 3]), pytest.param("rbp", 2, marks=pytest.mark.compiled)],
 )
-def test_probabilities_are_fitted_to_the_scores_before_each_round(name, n_classes, tmp_path):
+def test_probabilities_are_fitted_to_the_scores_before_each_round(name, n_classes, reloaded):
     X, y = MIXED["floats"][:100], MIXED_Y[:100] % n_classes
     whole, loop, cut = (clone(MODELS_WITH_PROBABILITIES[name]) for _ in range(3))
     whole.partial_fit(X, y, classes=range(n_classes))
@@ -383,8 +368,7 @@ def test_probabilities_are_fitted_to_the_scores_before_each_round(name, n_classe
         loop.learn_one(row, label)
     for start, end in ((0, 7), (7, 8), (8, 80), (80, 100)):
         cut.partial_fit(X[start:end], y[start:end], classes=range(n_classes))
-        cut.save(tmp_path / "model")
-        cut = budgetrun.load(tmp_path / "model")
+        cut = reloaded(cut)
     expected = np.array([calibration.of(score) for score in whole.decision_function(X).astype(float)])
     # In its rounds, the engine adds to scores and takes away from them; `decision_one` computes sums.
     np.testing.assert_allclose(whole.predict_proba(X), expected, rtol=1e-5 if name == "float32" else 1e-9)
@@ -401,18 +385,14 @@ def test_probabilities_have_to_be_asked_for():
     with pytest.raises(AttributeError, match=r"^Perceptron has no probabilities: create it with probabilities=True$"):
         model.predict_proba(X)
     model.probabilities = True
-    with pytest.raises(ValueError, match="fitted with probabilities=False, now True: call fit to start again"):
-        model.predict_proba(X)
+    raises(ValueError, "fitted with probabilities=False, now True: call fit to start again", model.predict_proba, X)
     # The scores that they are fitted to stay of one kind.
     model.fit(X, y).averaged = True
     for call in (model.predict_proba, lambda X: model.partial_fit(X, y), lambda X: model.learn_one(X[0], y[0])):
-        with pytest.raises(ValueError, match="fitted with averaged=False, now True"):
-            call(X)
-    with pytest.raises(NotFittedError):
-        budgetrun.Perceptron(probabilities=True).predict_proba(X)
+        raises(ValueError, "fitted with averaged=False, now True", call, X)
+    message(budgetrun.Perceptron(probabilities=True).predict_proba, X, kind=NotFittedError)
     for one in (budgetrun.Perceptron, lambda **given: budgetrun.SelectingClassifier(budgetrun.RBP(), **given)):
-        with pytest.raises(ValueError, match=r"^probabilities must be one of False, True, got 'yes'$"):
-            one(probabilities="yes").fit(X, y)
+        raises(ValueError, r"^probabilities must be one of False, True, got 'yes'$", one(probabilities="yes").fit, X, y)
 
 
 # -- parameters in mid-stream --------------------------------------------------------------------------------------
@@ -428,15 +408,13 @@ def test_parameters_are_in_force_or_said_not_to_be():
     assert model._repr_mimebundle_() == {"text/plain": repr(model)}
     sentence = f"{note}: call fit to start again with the new value, or set the old one"
     for call in (model.partial_fit, lambda X, y: model.learn_one(X[0], y[0])):
-        with pytest.raises(ValueError, match=re.escape(sentence)):
-            call(X, y)
+        raises(ValueError, re.escape(sentence), call, X, y)
     np.testing.assert_array_equal(model.decision_function(X), before)
     model.set_params(budget=20, gamma=0.5)
     assert repr(model) == "Forgetron(budget=20, gamma=0.5)"
     model.partial_fit(X, y)
     model.budget = 5
-    with pytest.raises(ValueError, match="fitted with budget=20, now 5: call fit"):
-        model.learn_one(X[0], y[0])
+    raises(ValueError, "fitted with budget=20, now 5: call fit", model.learn_one, X[0], y[0])
     assert len(model.fit(X, y).weights_) <= 5
     assert repr(model) == "Forgetron(budget=5, gamma=0.5)"
     assert repr(clone(model.set_params(budget=9))) == "Forgetron(budget=9, gamma=0.5)"
@@ -450,8 +428,7 @@ def test_a_change_is_seen_between_single_rounds():
         model.learn_one(X[t], y[t], classes=[-1, 1] if t == 0 else None)
         other.learn_one(X[t], y[t], classes=[-1, 1] if t == 0 else None)
     model.gamma = 3.0
-    with pytest.raises(ValueError, match=r"fitted with gamma='auto', now 3\.0: call fit"):
-        model.learn_one(X[100], y[100])
+    raises(ValueError, r"fitted with gamma='auto', now 3\.0: call fit", model.learn_one, X[100], y[100])
     model.gamma = "auto"
     for t in range(100, 200):
         model.learn_one(X[t], y[t])
@@ -478,8 +455,7 @@ def test_random_state_is_another_name_for_seed():
         ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
         ({"random_state": "a"}, "random_state must be None, an integer >= 0 or a numpy.random.RandomState, got 'a'"),
     ]:
-        with pytest.raises(ValueError, match=re.escape(sentence)):
-            budgetrun.RBP(**given).fit(X, y)
+        raises(ValueError, re.escape(sentence), budgetrun.RBP(**given).fit, X, y)
     assert "random_state" not in budgetrun.Forgetron().get_params()
 
 
@@ -540,12 +516,11 @@ def test_a_page_says_which_learners_have_a_parameter_or_a_paper_alone():
     assert "References\n----------\nLiao" in budgetrun.Ahpatron.__doc__
 
 
-def test_saved_classifiers(tmp_path):
+def test_saved_classifiers(tmp_path, reloaded):
     X, y = random_stream()
     frame, labels = pd.DataFrame(X, columns=["a", "b"]), np.array(["no", "yes"])[(y > 0).astype(int)]
     model = budgetrun.RBP(budget=10, random_state=np.random.RandomState(3)).fit(frame, labels)
-    model.save(tmp_path / "model")
-    loaded = budgetrun.load(tmp_path / "model")
+    loaded = reloaded(model)
     assert type(loaded) is type(model)
     assert loaded.get_params().keys() == model.get_params().keys()
     assert list(loaded.classes_) == ["no", "yes"]
@@ -556,11 +531,9 @@ def test_saved_classifiers(tmp_path):
         scores = [getattr(one, again)(frame, labels).decision_function(frame) for one in (model, loaded, *others)]
         # A copy draws from its own copy of the generator.
         assert len({score.tobytes() for score in scores}) == 1
-    budgetrun.Forgetron(budget=7).save(tmp_path / "new")
-    assert repr(budgetrun.load(tmp_path / "new")) == "Forgetron(budget=7)"
+    assert repr(reloaded(budgetrun.Forgetron(budget=7))) == "Forgetron(budget=7)"
     save_state(tmp_path / "other", [1])
-    with pytest.raises(InputError, match="not a classifier or regressor that was saved, but a list"):
-        budgetrun.load(tmp_path / "other")
+    raises(InputError, "not a classifier or regressor that was saved, but a list", budgetrun.load, tmp_path / "other")
 
 
 def test_a_second_thread_is_refused(monkeypatch):

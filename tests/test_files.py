@@ -7,6 +7,7 @@ import resource
 import stat
 
 import pytest
+from faults import raises
 
 from budgetrun.base.errors import CannotWriteError, InputError, printable
 from budgetrun.base.files import explained, make_folder, write
@@ -35,8 +36,7 @@ def test_a_planted_link_is_replaced_and_never_followed(tmp_path, monkeypatch):
     # Not even under the temporary name, if somebody could guess it.
     monkeypatch.setattr("os.urandom", lambda _: b"guessed")
     (tmp_path / f".{b'guessed'.hex()}.{os.getpid()}.tmp").symlink_to(victim)
-    with pytest.raises(CannotWriteError, match="File exists"):
-        write(tmp_path / "b.csv", "new")
+    raises(CannotWriteError, "File exists", write, tmp_path / "b.csv", "new")
     assert victim.read_text() == "mine"
     assert not (tmp_path / "b.csv").exists()
 
@@ -46,8 +46,7 @@ def test_a_file_that_does_not_fit_is_not_written(tmp_path):
     write(tmp_path / "a", "old")
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
     try:
-        with pytest.raises(CannotWriteError, match="a: cannot be written \\(File too large\\)"):
-            write(tmp_path / "a", "0" * 100_001)
+        raises(CannotWriteError, "a: cannot be written \\(File too large\\)", write, tmp_path / "a", "0" * 100_001)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert ((tmp_path / "a").read_text(), os.listdir(tmp_path)) == ("old", ["a"])
@@ -76,8 +75,7 @@ def test_a_folder_that_is_gone_or_a_file_is_one_sentence(tmp_path):
     with pytest.raises(CannotWriteError, match="gone/a: cannot be written \\(No such file or directory\\)"):
         write(tmp_path / "gone" / "a", "")
     (tmp_path / "file").touch()
-    with pytest.raises(CannotWriteError, match="file: cannot be written \\(File exists\\)"):
-        make_folder(tmp_path / "file")
+    raises(CannotWriteError, "file: cannot be written \\(File exists\\)", make_folder, tmp_path / "file")
     with pytest.raises(CannotWriteError, match="a: cannot be written \\(no words\\)"), explained(tmp_path / "a"):
         raise OSError("no words")
 

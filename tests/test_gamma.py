@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from faults import raises
 from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
@@ -25,8 +26,7 @@ MODELS = {
 
 
 def stream(n_classes, n=150):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(n, 4)) * [100, 1, 0.01, 30]
+    X = np.random.default_rng(1).normal(size=(n, 4)) * [100, 1, 0.01, 30]
     y = np.where(X[:, 0] * X[:, 3] > 0, 1, 0) + (X[:, 0] > 150) * (n_classes > 2)
     return X, y if n_classes else X[:, 0] / 100
 
@@ -40,7 +40,7 @@ def fed(model, X, y, starts, n_classes):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_the_model_is_that_of_the_rows_so_far_with_one_gamma(name, sparse, monkeypatch, tmp_path):
+def test_the_model_is_that_of_the_rows_so_far_with_one_gamma(name, sparse, monkeypatch, reloaded):
     monkeypatch.setattr(base, "_EARLY", 100)
     monkeypatch.setattr("budgetrun.kernels.width.ROUNDS", 100)
     made, n_classes = MODELS[name]
@@ -54,14 +54,9 @@ def test_the_model_is_that_of_the_rows_so_far_with_one_gamma(name, sparse, monke
         cut = fed(made(), rows[:n], y[:n], [0, *sorted({1, 5, n // 2} - {0, n})] if n > 5 else [*range(n)], n_classes)
         others = [cut, copy.deepcopy(whole)]
         if name != "selecting":
-            fixed = (
-                made(gamma=gamma).set_params(random_state=None, seed=whole.seed_)
-                if name == "several"
-                else made(gamma=gamma)
-            )
-            others.append(fed(fixed, rows[:n], y[:n], [0], n_classes))
-        cut.save(tmp_path / "model")
-        others.append(budgetrun.load(tmp_path / "model"))
+            seeded = {"random_state": None, "seed": whole.seed_} if name == "several" else {}
+            others.append(fed(made(gamma=gamma).set_params(**seeded), rows[:n], y[:n], [0], n_classes))
+        others.append(reloaded(cut))
         for other in others:
             np.testing.assert_array_equal(other.predict(rows), whole.predict(rows))
         for other in others[2:] if n_classes and name != "several" else ():
@@ -82,21 +77,18 @@ def test_gamma_of_other_kernels_and_of_rows_without_distances():
     for options in ({"kernel": "linear"}, {"kernel": "polynomial"}, {"sigma": 2.0}, {"gamma": 0.5}):
         assert not hasattr(budgetrun.Perceptron(**options).fit(RAW / 100, LABELS), "gamma_")
     assert budgetrun.Perceptron(kernel="polynomial", gamma="scale").fit(RAW / 100, LABELS).gamma_ > 0
-    same = budgetrun.Perceptron().fit(np.ones((9, 2)), np.arange(9) % 2)
-    assert same.gamma_ == 1.0
+    assert budgetrun.Perceptron().fit(np.ones((9, 2)), np.arange(9) % 2).gamma_ == 1.0
     # The least and the largest gamma of a kernel, and less.
     for a, gamma in ((7.071067811865475e49, 1e-100), (7.071067811865475e-51, 1e100), (1e50, 1.0)):
         assert found_gamma("scale", np.array([[a, a], [-a, -a]])) == gamma
-    with pytest.raises(ValueError, match=r"^gamma must be .*got 'mean'"):
-        budgetrun.Perceptron(gamma="mean").fit(RAW, LABELS)
+    raises(ValueError, r"^gamma must be .*got 'mean'", budgetrun.Perceptron(gamma="mean").fit, RAW, LABELS)
 
 
 def test_what_is_refused_while_gamma_is_sought_changes_nothing():
     model = budgetrun.RBP(budget=5).partial_fit(RAW[:33], LABELS[:33])
     before = model.decision_function(RAW)
     for X, y in ((np.where(RAW[:40] > 0, np.inf, 0.0), LABELS[:40]), (RAW[:40], LABELS[:40] + 7)):
-        with pytest.raises(ValueError, match=r"infinity|not among the classes"):
-            model.partial_fit(X, y)
+        raises(ValueError, r"infinity|not among the classes", model.partial_fit, X, y)
         np.testing.assert_array_equal(model.decision_function(RAW), before)
         assert (model.n_rounds_, model.gamma_) == (33, median_gamma(RAW[:32]))
     model.partial_fit(RAW[33:64], LABELS[33:64])
@@ -112,6 +104,5 @@ def test_river_finds_the_same_gamma_although_keys_come_and_go():
         expected.partial_fit(x[None], [y], classes=[0, 1])
         assert model.estimator.gamma_ == expected.gamma_
         if i in (40, 63, 64, 149):
-            assert [model.predict_one({f"k{j}": v for j, v in enumerate(row)}) for row in RAW[:20]] == expected.predict(
-                RAW[:20]
-            ).tolist()
+            found = [model.predict_one({f"k{j}": v for j, v in enumerate(row)}) for row in RAW[:20]]
+            assert found == expected.predict(RAW[:20]).tolist()

@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 import write_stub
+from faults import raises
 
 import budgetrun
 from budgetrun.base.files import source_digest
@@ -61,15 +62,13 @@ def test_the_public_names():
     for name in budgetrun.__all__:
         assert getattr(budgetrun, name).__name__ == name
     for name in ("Path", "Any", "InputError", "nothing"):
-        with pytest.raises(AttributeError, match=f"module 'budgetrun' has no attribute '{name}'"):
-            getattr(budgetrun, name)
+        raises(AttributeError, f"module 'budgetrun' has no attribute '{name}'", getattr, budgetrun, name)
 
 
 def test_names_of_0_2_0_are_aliases_that_warn():
     for old, now in OLD_NAMES.items():
-        with pytest.warns(
-            DeprecationWarning, match=f"use {now.__name__}; the old name {old} will be removed in 0.4"
-        ) as warned:
+        said = f"use {now.__name__}; the old name {old} will be removed in 0.4"
+        with pytest.warns(DeprecationWarning, match=said) as warned:
             assert getattr(budgetrun, old) is now
         assert warned[0].filename == __file__
     assert len(OLD_NAMES) == 12

@@ -54,9 +54,8 @@ def imports(module: str, tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
             found |= {text for text in literals(node) if text.startswith("budgetrun.")}
             # A module of this package, by a name that the text begins with: its own.
-            found |= {
-                name + text for text in literals(node) if text.startswith(".") and "__name__" in ast.unparse(node)
-            }
+            own = "__name__" in ast.unparse(node)
+            found |= {name + text for text in literals(node) if text.startswith(".") and own}
     inside = [name.removeprefix("budgetrun.") for name in found if name.startswith("budgetrun.")]
     return {name if name in modules() else name.rpartition(".")[0] for name in inside} - {""}
 
@@ -92,12 +91,8 @@ def test_imports_make_no_cycle():
 
 
 def test_imports_by_text_count():
-    for call in (
-        'import_module("budgetrun.state")',
-        '__import__("budgetrun.state")',
-        'util.import_module("budgetrun.state")',
-    ):
-        assert imports("cli", ast.parse(f"def load():\n    return {call}")) == {"state"}
+    for call in ("import_module", "__import__", "util.import_module"):
+        assert imports("cli", ast.parse(f'def load():\n    return {call}("budgetrun.state")')) == {"state"}
     assert imports("kernels", ast.parse('import_module(f"{__name__}.multitask")')) == {"kernels.multitask"}
     assert imports("kernels", ast.parse('import_module(f"{package}.multitask")')) == set()
 
@@ -109,11 +104,8 @@ def test_one_package_knows_the_compiler():
 
 
 def test_the_top_of_the_package_is_small():
-    at_top = [
-        path.name
-        for path in PACKAGE.iterdir()
-        if path.name not in ("__pycache__", "__init__.py", "__init__.pyi", "__main__.py", "py.typed")
-    ]
+    every = ("__pycache__", "__init__.py", "__init__.pyi", "__main__.py", "py.typed")
+    at_top = [path.name for path in PACKAGE.iterdir() if path.name not in every]
     assert len(at_top) <= MOST_AT_THE_TOP, at_top
 
 

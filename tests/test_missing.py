@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from faults import raises
 
 import budgetrun
 from budgetrun.estimators import base
@@ -36,7 +37,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_rows_with_gaps_are_those_of_a_plain_loop(model, monkeypatch, tmp_path):
+def test_rows_with_gaps_are_those_of_a_plain_loop(model, monkeypatch, reloaded):
     monkeypatch.setattr(base, "_EARLY", 100)
     numbers = isinstance(model, budgetrun.KLMS)
     options = {} if numbers else {"classes": [0, 1]}
@@ -46,8 +47,7 @@ def test_rows_with_gaps_are_those_of_a_plain_loop(model, monkeypatch, tmp_path):
         for start, end in zip(starts, [*starts[1:], 160], strict=True):
             found.partial_fit(GAPS[start:end], LABELS[start:end], **options)
             if end == 50:
-                found.save(tmp_path / "model")
-                found = budgetrun.load(tmp_path / "model")
+                found = reloaded(found)
         assert (found.n_features_in_, found.n_rounds_) == (4, 160)
         if not isinstance(model, budgetrun.FOGD):
             np.testing.assert_array_equal(found.support_set_, expected.support_set_)
@@ -67,18 +67,14 @@ def test_none_is_missing_and_other_values_are_refused():
     np.testing.assert_array_equal(budgetrun.RBP(budget=9).fit(objects, LABELS).weights_, model.weights_)
     before = model.decision_function(GAPS)
     for X, y in ((np.where(np.isnan(GAPS), np.inf, GAPS), LABELS), (GAPS, LABELS + 3)):
-        with pytest.raises(ValueError, match=r"infinity|not among"):
-            model.partial_fit(X, y)
+        raises(ValueError, r"infinity|not among", model.partial_fit, X, y)
         np.testing.assert_array_equal(model.decision_function(GAPS), before)
     for strict in (budgetrun.RBP(budget=9, missing="refuse"), budgetrun.SelectingClassifier(budgetrun.RBP(budget=9))):
-        with pytest.raises(ValueError, match="Input X contains NaN"):
-            strict.fit(GAPS, LABELS)
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        budgetrun.RBP(budget=9).fit(sp.csr_array(GAPS), LABELS)
+        raises(ValueError, "Input X contains NaN", strict.fit, GAPS, LABELS)
+    raises(ValueError, "Input X contains NaN", budgetrun.RBP(budget=9).fit, sp.csr_array(GAPS), LABELS)
     tasks = budgetrun.RBP(budget=9, kernel="multitask", n_tasks=2, gamma=0.5).fit(np.c_[WHOLE, LABELS], LABELS)
     for use in (tasks.fit, tasks.partial_fit):
-        with pytest.raises(ValueError, match="Input X contains NaN"):
-            use(np.c_[GAPS, LABELS], LABELS)
+        raises(ValueError, "Input X contains NaN", use, np.c_[GAPS, LABELS], LABELS)
     with pytest.raises(ValueError, match="missing must be one of fill, refuse, got 'drop'"):
         budgetrun.RBP(missing="drop").fit(WHOLE, LABELS)
 
@@ -100,5 +96,4 @@ def test_river_fills_like_the_estimator(none):
     assert one.estimator.mistakes_ == twin.estimator.mistakes_
     np.testing.assert_allclose(scores[0], [one._score_of(dict(enumerate(x))) for x in GAPS], rtol=1e-9)
     strict = river.RBP(budget=20, missing="refuse")
-    with pytest.raises(ValueError, match=r"feature 'a' must be a finite number, got"):
-        strict.learn_one({"a": none}, True)
+    raises(ValueError, r"feature 'a' must be a finite number, got", strict.learn_one, {"a": none}, True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import paired, random_stream
+from faults import raises
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -16,7 +17,6 @@ from budgetrun import kernels
 from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
 from budgetrun.learners import find
-from budgetrun.state import load_state, save_state
 
 K = 3
 BASES = {
@@ -63,7 +63,7 @@ def test_values_are_those_of_the_inverse_matrix(base, b):
 @pytest.mark.parametrize(
     ("learner", "sparse"), paired([("perceptron", None), ("rbp", None), ("forgetron", "self_tuned")], [False, True])
 )
-def test_learners_are_unchanged_on_it(learner, kind, sparse, tmp_path):
+def test_learners_are_unchanged_on_it(learner, kind, sparse, reloaded):
     """The same as on explicit values: a Gaussian kernel of x and of points per task with the right distances."""
     b, gamma = 2.0, 0.5
     kernel, alone = of("gaussian", b)
@@ -78,8 +78,7 @@ def test_learners_are_unchanged_on_it(learner, kind, sparse, tmp_path):
         part = slice(start, start + 50)
         ours, theirs = one.feed(rows[part], y[None, part]), other.feed(explicit[part], y[None, part])
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
-        save_state(tmp_path / "state", one)
-        one = load_state(tmp_path / "state")[0]
+        one = reloaded(one)
     f, g = one.members[0].hypothesis, other.members[0].hypothesis
     assert f.rounds.tolist() == g.rounds.tolist()
     np.testing.assert_allclose(f.score(rows[:40]), g.score(explicit[:40]), atol=1e-9)
@@ -102,8 +101,7 @@ def test_the_last_column_has_to_be_a_task(wrong):
     ({"n_tasks": 2}, "the gaussian kernel takes either gamma or sigma (gamma = 1 / (2 sigma^2))"),
 ])  # fmt: skip
 def test_parameters_that_do_not_go_together(given, sentence):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        kernels.make("multitask", **given)
+    raises(ValueError, f"^{re.escape(sentence)}$", kernels.make, "multitask", **given)
 
 
 def test_its_name_says_all():
@@ -113,7 +111,7 @@ def test_its_name_says_all():
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("made", [budgetrun.RBP, budgetrun.CKS, budgetrun.KRLS])
-def test_estimators_take_it(made, base, tmp_path):
+def test_estimators_take_it(made, base, reloaded):
     """The engine's scores, for rows in one call, one by one, and after saving, pickling and cloning."""
     kernel, _ = of(base, 2.0)
     X, y = random_stream(T=120)
@@ -127,8 +125,8 @@ def test_estimators_take_it(made, base, tmp_path):
     several = clone(model)
     for x, label in zip(rows, y, strict=True):
         several.learn_one(x, label, **({} if own else {"classes": [-1, 1]}))
-    model.fit(rows, y).save(tmp_path / "model")
-    for one in (model, several, pickle.loads(pickle.dumps(model)), budgetrun.load(tmp_path / "model")):
+    model.fit(rows, y)
+    for one in (model, several, pickle.loads(pickle.dumps(model)), reloaded(model)):
         np.testing.assert_array_equal(one._scores(rows), expected)
         np.testing.assert_array_equal(one.support_set_[:, -1], one.support_set_[:, -1].astype(int))
 
@@ -160,22 +158,19 @@ def test_wrong_arguments_of_estimators(given, sentence):
 def test_learners_that_need_distances_refuse_it():
     X, y = random_stream(T=10)
     why = r"^avm: .* examples of two tasks have no distance, got multitask"
-    with pytest.raises(InputError, match=why):
-        budgetrun.AVM(kernel="multitask", n_tasks=K).fit(joined(X, tasks_of(X)), y)
+    raises(InputError, why, budgetrun.AVM(kernel="multitask", n_tasks=K).fit, joined(X, tasks_of(X)), y)
 
 
 def test_models_of_river_refuse_it():
     of_river = pytest.importorskip("budgetrun.river", reason="river is not installed")
-    chosen = of_river.SelectingClassifier(
-        estimators=budgetrun.RBP(n_tasks=K), grid={"kernel": ["gaussian", "multitask"]}
-    )
+    grid = {"kernel": ["gaussian", "multitask"]}
+    chosen = of_river.SelectingClassifier(estimators=budgetrun.RBP(n_tasks=K), grid=grid)
     sentence = (
         "kernel 'multitask' needs the task in the last column, and the keys of a dict have no order: "
         "use budgetrun.RBP, which takes arrays"
     )
     for model in (of_river.RBP(kernel="multitask", n_tasks=K), chosen):
-        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-            model.learn_one({"a": 0.5, "task": 1}, True)
+        raises(ValueError, f"^{re.escape(sentence)}$", model.learn_one, {"a": 0.5, "task": 1}, True)
 
 
 def test_a_kernel_of_many_tasks_takes_no_memory_for_them():

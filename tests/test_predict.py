@@ -27,8 +27,7 @@ FRAME = pd.DataFrame(X, columns=list("abc"))
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def in_a_folder(here):
     FRAME.assign(y=WORDS).to_csv("named.csv", index=False)
     pd.DataFrame(np.column_stack([SIGNS, X]).astype(float)).to_csv("numbers.csv", index=False, header=False)
 
@@ -61,9 +60,8 @@ def test_columns_go_by_name():
     assert [row["score"] for row in rows(predict("model", "-", given=Path("moved.csv").read_text())[0])] == expected
     assert predict("model", "moved.csv", "--output", "out.csv") == ("", f"{N} rows\n")
     assert [row["score"] for row in rows(Path("out.csv").read_text())] == expected
-    assert predict("model", "numbers.csv", "--label", "first", code=2)[1].endswith(
-        "the labels in column 1, such as 0, are none of the classes of the model: no yes\n"
-    )
+    _, said = predict("model", "numbers.csv", "--label", "first", code=2)
+    assert said.endswith("the labels in column 1, such as 0, are none of the classes of the model: no yes\n")
     FRAME[["a", "b"]].to_csv("short.csv", index=False)
     assert "column 'c' of the table that was learned is missing" in predict("model", "short.csv", code=2)[1]
 
@@ -80,9 +78,8 @@ def test_columns_without_names_go_by_position(tmp_path):
         "numbers.csv: 4 columns where the table that was learned has 3; they must be equal; if one is the label, "
         "name it: --label COLUMN\n"
     )
-    assert predict("model", "-", "--label", "1", code=2, given="1,2,3,4\n")[1] == (
-        "--label: not with standard input, for a model that was saved without its encoding\n"
-    )
+    said = "--label: not with standard input, for a model that was saved without its encoding\n"
+    assert predict("model", "-", "--label", "1", code=2, given="1,2,3,4\n")[1] == said
 
 
 def test_categories_and_several_classes_are_those_of_the_model():
@@ -121,11 +118,9 @@ def test_what_cannot_be_predicted():
     assert stderr == f"{N} rows\n"
     predict("model", "gap.csv", "--output", "out.csv", code=2)
     assert not list(Path().glob("*out*"))
-    odd = np.where(np.arange(N) == 5, "perhaps", WORDS)
-    FRAME.assign(y=odd).to_csv("odd.csv", index=False)
-    assert predict("model", "odd.csv", "--label", "y")[1].endswith(
-        ", 1 of them because the model does not know the label\n"
-    )
+    FRAME.assign(y=np.where(np.arange(N) == 5, "perhaps", WORDS)).to_csv("odd.csv", index=False)
+    _, said = predict("model", "odd.csv", "--label", "y")
+    assert said.endswith(", 1 of them because the model does not know the label\n")
 
 
 STATE = "results/stream/stream.state"
@@ -210,8 +205,7 @@ def test_the_best_regression_learner_of_a_stream_predicts():
 def test_rows_far_from_those_that_were_learned_are_said(make):
     raw = FRAME * [1, 10, 200] + [5, 0, 1000]
     scaled = (raw - raw.mean()) / raw.std()
-    model = make().fit(scaled[:60], WORDS[:60])
-    model.partial_fit(scaled[60:], WORDS[60:]).save("model")
+    make().fit(scaled[:60], WORDS[:60]).partial_fit(scaled[60:], WORDS[60:]).save("model")
     raw.to_csv("raw.csv", index=False)
     raw[:1].to_csv("one.csv", index=False)
     scaled.to_csv("scaled.csv", index=False)
@@ -238,9 +232,8 @@ def test_a_stream_says_so_by_its_scale():
 def test_sparse_rows_are_predicted_as_they_were_learned():
     """The engine holds rows of few columns dense, and subtracts the means of auto's inputs."""
     rng = np.random.default_rng(1)
-    rows_of = sp.random_array(
-        (400, 90), density=0.1, rng=rng, data_sampler=lambda size: rng.normal(3, 1, size), format="csr"
-    )
+    given = {"density": 0.1, "rng": rng, "data_sampler": lambda size: rng.normal(3, 1, size), "format": "csr"}
+    rows_of = sp.random_array((400, 90), **given)
     labels = np.where(rows_of[:, :45].sum(axis=1) > rows_of[:, 45:].sum(axis=1), 1, 2)
     dump_svmlight_file(rows_of, labels, "stream.libsvm", zero_based=False)
     run(Request("stream.libsvm", quick=True))

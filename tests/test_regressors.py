@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import EXHAUSTIVE
+from faults import raises
 from sklearn.base import is_regressor
 from sklearn.metrics import r2_score
 from sklearn.utils.estimator_checks import check_estimator
@@ -48,7 +49,7 @@ def test_check_estimator(name):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_calls_of_any_size_are_one_pass_of_the_engine(name, tmp_path):
+def test_calls_of_any_size_are_one_pass_of_the_engine(name, reloaded):
     X, y = stream()
     made = BY_NAME[name]
     whole = made(**GIVEN[name]).fit(X, y)
@@ -67,8 +68,7 @@ def test_calls_of_any_size_are_one_pass_of_the_engine(name, tmp_path):
     if name != "auto":
         # It subtracts no means from sparse rows.
         np.testing.assert_allclose(sparse.predict(X), whole.predict(X), rtol=1e-6, atol=1e-7)
-    whole.save(tmp_path / "model")
-    np.testing.assert_array_equal(budgetrun.load(tmp_path / "model").predict(X), whole.predict(X))
+    np.testing.assert_array_equal(reloaded(whole).predict(X), whole.predict(X))
 
 
 def test_single_rows_are_rounds():
@@ -82,25 +82,18 @@ def test_single_rows_are_rounds():
     np.testing.assert_array_equal(model.weights_, fitted.weights_)
     assert [model.predict_one(x) for x in X[:9]] == fitted.predict(X[:9]).tolist()
     assert model.predict(X[:1]).tolist() == fitted.predict(X[:1]).tolist()
-    with pytest.raises(ValueError, match="Input y contains NaN"):
-        model.learn_one(X[0], np.nan)
-    with pytest.raises(ValueError, match="Input X contains infinity"):
-        model.learn_one(np.full(3, np.inf), 1.0)
+    raises(ValueError, "Input y contains NaN", model.learn_one, X[0], np.nan)
+    raises(ValueError, "Input X contains infinity", model.learn_one, np.full(3, np.inf), 1.0)
     model.step = 0.1
-    with pytest.raises(ValueError, match=r"fitted with step=0.9, now 0.1: call fit"):
-        model.learn_one(X[0], 1.0)
+    raises(ValueError, r"fitted with step=0.9, now 0.1: call fit", model.learn_one, X[0], 1.0)
 
 
 def test_what_regressors_refuse():
     X, y = stream()
-    with pytest.raises(TypeError, match="KLMS has no argument 'tie'"):
-        budgetrun.KLMS(tie="positive")
-    with pytest.raises(ValueError, match="KLMS takes no sample_weight"):
-        budgetrun.KLMS().fit(X, y, sample_weight=np.ones(len(y)))
-    with pytest.raises(ValueError, match="could not convert string to float"):
-        budgetrun.KLMS().fit(X, ["a"] * len(y))
-    with pytest.raises(ValueError, match="budget must be an integer >= 1, got 0"):
-        budgetrun.KLMS(budget=0).fit(X, y)
+    raises(TypeError, "KLMS has no argument 'tie'", budgetrun.KLMS, tie="positive")
+    raises(ValueError, "KLMS takes no sample_weight", budgetrun.KLMS().fit, X, y, sample_weight=np.ones(len(y)))
+    raises(ValueError, "could not convert string to float", budgetrun.KLMS().fit, X, ["a"] * len(y))
+    raises(ValueError, "budget must be an integer >= 1, got 0", budgetrun.KLMS(budget=0).fit, X, y)
 
 
 @pytest.mark.parametrize("made", REGRESSORS.values(), ids=REGRESSORS)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import yaml
+from faults import raises
 
 import budgetrun
 from budgetrun.base.errors import InputError
@@ -27,8 +28,7 @@ CONFIG = {
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def in_a_folder(here, monkeypatch):
     monkeypatch.setenv("BUDGETRUN_COMPILED", "0")
 
 
@@ -55,23 +55,20 @@ def test_a_data_frame_is_swept_without_a_file(capfd, tmp_path):
     assert (str(runs["mistakes"].dtype), runs["online_error"].dtype) == ("Int64", np.float64)
     assert runs.loc[runs["label"] == "perceptron", "budget"].isna().all()
     # The same numbers as in the file, read by the one reader.
-    own = stored.load(found.folder).runs
-    assert runs["mistakes"].tolist() == own["mistakes"].tolist()
+    assert runs["mistakes"].tolist() == stored.load(found.folder).runs["mistakes"].tolist()
     stream = found.manifest["datasets"]["points"]
     assert list(stream["files"]) == ["points.arrow"]
     assert len(stream["sha256"]) == 64
     # Nothing is run again for the same data, be they of another kind, but is for others.
     ids = set(runs["run_id"])
     capfd.readouterr()
-    again = sweep(data={"points": pl.from_pandas(FRAME)})
-    assert set(again.runs["run_id"]) == ids
+    assert set(sweep(data={"points": pl.from_pandas(FRAME)}).runs["run_id"]) == ids
     assert "0 runs to do, 6 finished" in capfd.readouterr().err
     assert "budgetrun-" not in (found.folder / "manifest.json").read_text()
     other = sweep(data={"points": FRAME.assign(a=0.0)})
     assert not ids & set(other.runs["run_id"])
     assert repr(other) == "<Results of results/mine: 6 runs; tables online_error>"
-    loaded = budgetrun.load_results("results/mine")
-    pd.testing.assert_frame_equal(loaded.runs, other.runs)
+    pd.testing.assert_frame_equal(budgetrun.load_results("results/mine").runs, other.runs)
 
 
 def test_pairs_and_files_and_configs_in_files(tmp_path):
@@ -100,8 +97,7 @@ def test_tables_and_curves_are_data_frames(found):
     own = found.runs[(found.runs["label"] == "remove_oldest") & (found.runs["budget"] == 5)]["online_error"].mean()
     shown = table[(table["label"] == "remove_oldest") & (table["budget"] == 5)][column]
     assert shown.tolist() == [pytest.approx(100 * own, abs=1e-6)]
-    curves = found.curves(dataset="points", label="perceptron")
-    last = curves.sort_values("rounds").groupby("run_id").last()
+    last = found.curves(dataset="points", label="perceptron").sort_values("rounds").groupby("run_id").last()
     expected = found.runs[found.runs["label"] == "perceptron"].set_index("run_id")
     assert last["mistakes"].to_dict() == expected["mistakes"].to_dict()
     assert set(found.curves("support_size")["label"]) == {"remove_oldest", "perceptron"}
@@ -110,8 +106,7 @@ def test_tables_and_curves_are_data_frames(found):
         (lambda: found.curves("seconds"), "curves: must be mistakes or support_size, got 'seconds'"),
         (lambda: found.curves(label="rbp"), "no finished run with label 'rbp'"),
     ]:
-        with pytest.raises(InputError, match=sentence):
-            call()
+        raises(InputError, sentence, call)
 
 
 def test_failed_runs_are_kept_apart():
@@ -119,10 +114,8 @@ def test_failed_runs_are_kept_apart():
     kernel = {"name": "polynomial", "degree": 1000, "gamma": 1e3}
     config = CONFIG | {"algorithms": [{"name": "perceptron"}, {"name": "fogd", "features": 5, "step": 0.1}]}
     config = config | {"datasets": [{"name": "points"}], "repetitions": 1}
-    fine = sweep(config, data={"points": FRAME})
-    assert len(fine.failed) == 0
-    with pytest.raises(InputError, match="polynomial"):
-        sweep(config | {"kernel": kernel, "name": "far"}, data={"points": FRAME})
+    assert len(sweep(config, data={"points": FRAME}).failed) == 0
+    raises(InputError, "polynomial", sweep, config | {"kernel": kernel, "name": "far"}, data={"points": FRAME})
 
 
 @pytest.mark.parametrize(("config", "data", "sentence"), [
@@ -139,13 +132,10 @@ def test_failed_runs_are_kept_apart():
     ({"name": "x"}, None, "config:1: "),
 ])  # fmt: skip
 def test_what_cannot_be_swept_is_a_sentence(config, data, sentence):
-    with pytest.raises(InputError, match=sentence):
-        sweep(config, data=data)
+    raises(InputError, sentence, sweep, config, data=data)
 
 
 def test_jobs_and_folders(found):
-    with pytest.raises(InputError, match="jobs: must be an integer >= 1 or None, got 0"):
-        budgetrun.sweep(CONFIG, jobs=0)
-    with pytest.raises(InputError, match="no such results folder"):
-        budgetrun.load_results("nothing")
+    raises(InputError, "jobs: must be an integer >= 1 or None, got 0", budgetrun.sweep, CONFIG, jobs=0)
+    raises(InputError, "no such results folder", budgetrun.load_results, "nothing")
     assert json.dumps(found.manifest["config"])

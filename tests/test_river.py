@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import EXHAUSTIVE, all_cases, one_of_each_form, paired
+from faults import raises
 
 import budgetrun
 from budgetrun.base.errors import InputError
@@ -63,10 +64,8 @@ def dicts(X, keys="abcdefghijkl"):
 
 def growing(X, every=12):
     """Examples whose keys appear one after the other; zeros are left out."""
-    return [
-        {key: value for j, (key, value) in enumerate(x.items()) if value and t >= every * j}
-        for t, x in enumerate(dicts(X))
-    ]
+    rows = enumerate(dicts(X))
+    return [{k: value for j, (k, value) in enumerate(x.items()) if value and t >= every * j} for t, x in rows]
 
 
 def targets(X):
@@ -142,16 +141,14 @@ def test_the_numbers_of_the_estimator(name):
     assert [model.predict_one(x) for x in dicts(X)] == estimator.predict(X).tolist()
 
 
-def test_balanced_classes_are_those_of_the_estimator(tmp_path):
+def test_balanced_classes_are_those_of_the_estimator(reloaded):
     X, y = stream(T=120)
     y &= X[:, 1] > 0.5
     models = [classifiers.AutoClassifier(budget=20, class_weight=weight) for weight in (None, "balanced")]
     plain, balanced = (learned(model, dicts(X[:60]), y[:60]) for model in models)
-    balanced.save(tmp_path / "model")
-    balanced = learned(classifiers.load(tmp_path / "model"), dicts(X[60:]), y[60:])
-    estimator = ESTIMATORS["AutoClassifier"](budget=20, class_weight="balanced").partial_fit(
-        X[:1], y[:1], classes=[False, True]
-    )
+    balanced = learned(reloaded(balanced, classifiers.load), dicts(X[60:]), y[60:])
+    estimator = ESTIMATORS["AutoClassifier"](budget=20, class_weight="balanced")
+    estimator.partial_fit(X[:1], y[:1], classes=[False, True])
     for row, label in zip(X[1:], y[1:], strict=True):
         estimator.learn_one(row, label)
     found = [balanced.predict_one(x) for x in dicts(X)]
@@ -351,8 +348,7 @@ def test_probabilities_are_fitted_to_the_scores_before_each_round():
         model.learn_one(x, label)
         raw.learn_one(x, label)
     assert np.mean(losses) < np.log(2)
-    with pytest.raises(NotImplementedError, match=r"Forgetron has no probabilities: .* probabilities=True"):
-        raw.predict_proba_one({})
+    raises(NotImplementedError, r"Forgetron has no probabilities: .* probabilities=True", raw.predict_proba_one, {})
 
 
 # -- life in river -----------------------------------------------------------------------------------------------------
@@ -374,31 +370,29 @@ def test_pipelines_delays_and_drift():
 
 
 @pytest.mark.parametrize("name", ["Forgetron", "AutoClassifier"])
-def test_a_saved_model_continues_where_it_stopped(name, tmp_path):
+def test_a_saved_model_continues_where_it_stopped(name, reloaded):
     X, y = stream()
     examples = growing(X)
-    whole, parts, path = learned(make(name), examples, y), make(name), tmp_path / "model"
+    whole, parts = learned(make(name), examples, y), make(name)
     for start in range(0, 80, 25):
         learned(parts, examples[start : start + 25], y[start : start + 25])
-        parts.save(path)
-        parts = classifiers.load(path)
+        parts = reloaded(parts, classifiers.load)
     assert type(parts) is type(whole)
     assert state(parts) == state(whole)
-    make(name).save(path)
-    assert classifiers.load(path).predict_one({"a": 1.0}) is None
+    assert reloaded(make(name), classifiers.load).predict_one({"a": 1.0}) is None
     numbers = classifiers.KRLS(budget=5)
     numbers.learn_one({"a": 1.0, ("a", 2): 3.0}, 2.5)
-    numbers.save(path)
-    assert classifiers.load(path).predict_one({"a": 1.0}) == numbers.predict_one({"a": 1.0})
-    budgetrun.Forgetron().save(path)
-    with pytest.raises(InputError, match=r"not a model of budgetrun\.river that was saved, but a Forgetron"):
-        classifiers.load(path)
+    assert reloaded(numbers, classifiers.load).predict_one({"a": 1.0}) == numbers.predict_one({"a": 1.0})
+    said = r"not a model of budgetrun\.river that was saved, but a Forgetron"
+    raises(InputError, said, reloaded, budgetrun.Forgetron(), classifiers.load)
 
 
 def test_words():
     X, y = stream()
     model = learned(make("Forgetron", missing="refuse"), dicts(X), y)
     before = state(model)
+    refusing = make("CKS", missing="refuse")
+    acts = model.predict_one, lambda x: model.learn_one(x, True), lambda x: refusing.learn_one(x, True)
     for x, sentence in [
         ({"a": "red"}, "feature 'a' is the text 'red': use preprocessing.OneHotEncoder() | model"),
         ({"b": None}, "feature 'b' must be a finite number, got None"),
@@ -406,22 +400,15 @@ def test_words():
         ({"a": 1.0, "c": float("inf")}, "feature 'c' must be a finite number, got inf"),
         ({"b": 10**400}, "feature 'b' must be a finite number, got 1"),
     ]:
-        for act in (
-            model.predict_one,
-            lambda x: model.learn_one(x, True),
-            lambda x: make("CKS", missing="refuse").learn_one(x, True),
-        ):
-            with pytest.raises(ValueError, match=re.escape(sentence)):
-                act(x)
+        for act in acts:
+            raises(ValueError, re.escape(sentence), act, x)
     for table, sentence in [
         (pd.DataFrame({"a": ["red"]}), "feature 'a' is the text 'red': use preprocessing.OneHotEncoder() | model"),
         (pd.DataFrame({"a": [pd.Timestamp(0)]}), "feature 'a' must be a finite number, got Timestamp"),
         (pd.DataFrame([{"a": 1.0}, {"b": 1.0}]), "row 0, feature 'b': must be a finite number, got nan; a missing key"),
     ]:
-        with pytest.raises(ValueError, match=re.escape(sentence)):
-            model.learn_many(table, pd.Series([True] * len(table)))
-    with pytest.raises(ValueError, match="X has 80 rows, but y has 3 labels"):
-        model.learn_many(pd.DataFrame(dicts(X)), pd.Series(y[:3]))
+        raises(ValueError, re.escape(sentence), model.learn_many, table, pd.Series([True] * len(table)))
+    raises(ValueError, "X has 80 rows, but y has 3 labels", model.learn_many, pd.DataFrame(dicts(X)), pd.Series(y[:3]))
     model.learn_many(pd.DataFrame(dicts(X))[:0], pd.Series(y[:0]))
     assert len(model.predict_many(pd.DataFrame(dicts(X))[:0])) == 0
     assert state(model) == before
@@ -435,10 +422,8 @@ def test_words():
         known.learn_one({"x": 1.0}, "c")
     assert state(known) == before
     for classes in (["a"], ["a", "a", "b"]):
-        with pytest.raises(ValueError, match="classes must be at least two different labels, got "):
-            make("Perceptron", classes=classes)
-    with pytest.raises(TypeError, match="Forgetron has no argument 'bugdet'"):
-        classifiers.Forgetron(bugdet=3)
+        raises(ValueError, "classes must be at least two different labels, got ", make, "Perceptron", classes=classes)
+    raises(TypeError, "Forgetron has no argument 'bugdet'", classifiers.Forgetron, bugdet=3)
     with pytest.raises(ValueError, match="budget must be an integer >= 1, got 0"):
         classifiers.Forgetron(budget=0).learn_one({"a": 1.0}, True)
 
@@ -455,9 +440,8 @@ def test_after_an_overflow_it_begins_again():
 def test_without_river_a_sentence_says_what_to_install():
     program = "import sys; sys.modules['river'] = None; import budgetrun.river"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1] == (
-        "ImportError: budgetrun.river needs river: type pip install 'budgetrun[river]'"
-    )
+    said = "ImportError: budgetrun.river needs river: type pip install 'budgetrun[river]'"
+    assert done.stderr.splitlines()[-1] == said
 
 
 def seen(model):
@@ -491,8 +475,7 @@ def test_a_refused_call_changes_nothing(call, rounds):
         model.learn_one(x, "yes")
     before = seen(model)
     method, x, y = REFUSED_CALLS[call]
-    with pytest.raises(ValueError, match=r"label|feature|named|rows"):
-        getattr(model, method)(x, y)
+    raises(ValueError, r"label|feature|named|rows", getattr(model, method), x, y)
     assert seen(model) == before
 
 
@@ -501,8 +484,7 @@ def test_a_refused_target_changes_nothing(y):
     model = classifiers.REGRESSORS["KLMS"](gamma=0.5, step=0.1)
     model.learn_one({"a": 1.0}, 2.0)
     before = seen(model)
-    with pytest.raises(ValueError, match="the label must be a finite number"):
-        model.learn_one({"new": 1.0}, y)
+    raises(ValueError, "the label must be a finite number", model.learn_one, {"new": 1.0}, y)
     assert seen(model) == before
 
 

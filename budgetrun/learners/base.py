@@ -66,7 +66,7 @@ class Learner(Compilable, ABC):
     #: Whether every example keeps the weight with which it was added. Then the mean of all hypotheses (online-to-batch
     #: conversion) has the same support set as the last hypothesis.
     only_adds: ClassVar[bool] = False
-    #: Whether it standardises examples itself; then ``scale: running`` leaves that to it, and it knows them as they are.
+    #: Whether it standardises examples itself: then ``scale: running`` leaves that to it.
     standardises: ClassVar[bool] = False
     draws: ClassVar[bool] = False  #: whether the rule draws random numbers; then it has a parameter ``seed``
     #: Whether the rule can be compiled: its attributes are numbers, text, arrays and random generators, it calls plain

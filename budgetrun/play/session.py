@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -199,10 +198,8 @@ class Session:
 
     def _play(self, X: Rows, given: Rows, labels: np.ndarray) -> None:
         """Play some rounds, which do not go beyond the next point of the curves."""
-        of_groups = [
-            group.feed(given if as_given else X, labels)
-            for group, as_given in zip_longest(self._groups, self._as_given, fillvalue=False)
-        ]
+        as_given = self._as_given or [False] * len(self._groups)
+        of_groups = [group.feed(given if own else X, labels) for group, own in zip(self._groups, as_given, strict=True)]
         for selection in self.selections:
             selection.feed(X, labels)
         counts = self.counts

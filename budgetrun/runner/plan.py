@@ -346,7 +346,8 @@ def _runs(
 def make_jobs(config: Config, runs: Iterable[Run], fits: Callable[[DatasetSpec, Sequence[Run]], bool]) -> list[Job]:
     """Group runs that read the same stream with the same kernel into jobs, task by task, as long as ``fits`` agrees.
 
-    Learners that standardise by themselves read a stream that is not scaled yet (`Learner.standardises`). Where run times are compared (`Config.timed`), every run is a job of its own.
+    Learners that standardise examples themselves read a stream that ``scale: running`` has left as it is. Where run
+    times are compared (`Config.timed`), every run is a job of its own.
     """
     streams: dict[tuple[str, bool, int, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     # A worker may run in another folder.

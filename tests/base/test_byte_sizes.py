@@ -1,7 +1,7 @@
 """Sizes in sentences about memory."""
 
 import pytest
-from faults import message
+from faults import message, raises
 
 from budgetrun.base import limits
 
@@ -17,8 +17,7 @@ def test_a_size_has_the_largest_unit_that_it_fills(n_bytes, shown):
 
 def test_what_is_not_a_size():
     for text in ("lots", "0", "-1G", "1e9", "3 X"):
-        with pytest.raises(ValueError, match=f"^'{text}' is not a size; give a number with K, M or G, like 8G$"):
-            limits.parse_bytes(text)
+        raises(ValueError, f"^'{text}' is not a size; give a number with K, M or G, like 8G$", limits.parse_bytes, text)
     assert [limits.parse_bytes(text) for text in ("1.5k", "2 MB", "8GiB", "1T")] == [1.5e3, 2e6, 8e9, 1e12]
 
 

@@ -1,15 +1,16 @@
 """The benchmarks: both sides learn the same, and everything is written. No test depends on measured times."""
 
-import csv
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sweeping
 import yaml
 from cases import STREAMS
 from click.testing import CliRunner
+from faults import raises
 from reference import avm, bogd_uniform, bsgd, fogd, forgetron, nogd, perceptron, projectron_2024, projectron_pp
 from reference.kernel_expansion import gaussian
 
@@ -28,8 +29,7 @@ FILES |= {f"solvers_growth.{ending}" for ending in ("csv", "png")}
 
 def made_stream(spec, seed, repetition, data_dir):
     """Return a small stream in the shape of the real one that is asked for."""
-    rng = np.random.default_rng(seed)
-    X = rng.random((spec.n_examples, 8))
+    X = np.random.default_rng(seed).random((spec.n_examples, 8))
     if spec.name == "usps":
         return Stream(X, {str(i): np.where(X[:, i] > 0.5, 1, -1).astype(np.int8) for i in range(6)})
     y = np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)
@@ -50,11 +50,6 @@ def tiny(monkeypatch):
 
 def bench(*given):
     return CliRunner().invoke(program.main, list(map(str, given)))
-
-
-def rows_of(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 _squared = partial(projectron_pp.projectron_pp, threshold="squared_distance")
@@ -97,8 +92,7 @@ def test_a_wrong_engine_is_noticed(name, tiny, monkeypatch):
             super().__init__(kernel, make, X[:100], Y[:, :100])
 
     monkeypatch.setattr(cases, "Engine", Wrong)
-    with pytest.raises(sides.DifferentMistakes, match=f"^{name}: "):
-        cases.compare(name, cases.CASES[name], TINY, None)
+    raises(sides.DifferentMistakes, f"^{name}: ", cases.compare, name, cases.CASES[name], TINY, None)
 
 
 def test_everything_is_written(tiny, tmp_path, monkeypatch):
@@ -108,7 +102,7 @@ def test_everything_is_written(tiny, tmp_path, monkeypatch):
     assert outcome.exit_code == 0, outcome.output
     folder = tmp_path / "quick"
     assert {path.name for path in folder.iterdir()} == FILES
-    rows = rows_of(folder / "bench.csv")
+    rows = sweeping.rows(folder, "bench.csv")
     assert {row["benchmark"] for row in rows} == set(cases.CASES)
     sklearn = "scikit-learn: Nystroem(200) + SGDClassifier"
     found = [(row["side"], row["input"]) for row in rows if row["benchmark"] == "a9a_Perceptron"]
@@ -120,7 +114,7 @@ def test_everything_is_written(tiny, tmp_path, monkeypatch):
     page = (folder / "bench.md").read_text()
     for text in ("The plain loop ran 2 of 6 splits", "- commit: ", "- engine revision: ", "numpy: ", "blas: "):
         assert text in page
-    points = rows_of(folder / "growth.csv")
+    points = sweeping.rows(folder, "growth.csv")
     assert {row["panel"] for row in points} == set(growth.AXES)
     # Two points in each panel, by both sides; and two budgets of three learners that only the engine runs, two lengths
     # of the Perceptron, and two numbers of features with products by BLAS.
@@ -132,7 +126,7 @@ def test_everything_is_written(tiny, tmp_path, monkeypatch):
 def test_committed_files_have_the_columns_that_are_written(name):
     record = {"bench.csv": cases.Record, "growth.csv": growth.Point, "solvers.csv": solvers.Race}
     written = list(record.get(name, solvers.Point).__dataclass_fields__)
-    assert list(rows_of(COMMITTED / name)[0])[: len(written)] == written
+    assert list(sweeping.rows(COMMITTED, name)[0])[: len(written)] == written
 
 
 def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):

@@ -31,9 +31,8 @@ def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     monkeypatch.setattr("budgetrun.base.files.own_folder", tmp_path.joinpath)
     known = {"perceptron": {None: Perceptron}, "fading": {"fast": Fast, "slow": Slow}, "drawing": {None: Drawing}}
     several = {"perceptron": {None: ManyClasses}, "ranking": {None: Ranking}}
-    monkeypatch.setattr(
-        learners, "registry", lambda task="binary": {"binary": known, "multiclass": several}.get(task, {})
-    )
+    registries = {"binary": known, "multiclass": several}
+    monkeypatch.setattr(learners, "registry", lambda task="binary": registries.get(task, {}))
     class_of.cache_clear()
     yield
     class_of.cache_clear()

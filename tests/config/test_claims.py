@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from faults import raises
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Condition
@@ -52,8 +53,7 @@ def test_cases_are_combinations(tmp_path):
     ("    holds", "    some: size\n    holds", "15: claims[0].some: must be a selector of the cases"),
 ])  # fmt: skip
 def test_mistakes_are_sentences(tmp_path, old, new, message):
-    with pytest.raises(InputError, match=f"^{re.escape(f'{tmp_path}/paper.yaml:{message}')}"):
-        read(tmp_path, CLAIM.replace(old, new))
+    raises(InputError, f"^{re.escape(f'{tmp_path}/paper.yaml:{message}')}", read, tmp_path, CLAIM.replace(old, new))
 
 
 def test_words_stand_for_numbers_in_conditions(tmp_path):
@@ -61,8 +61,7 @@ def test_words_stand_for_numbers_in_conditions(tmp_path):
     (paper,) = read(tmp_path, CLAIM.replace("holds: x < y", "holds: much * x <= y"))
     assert paper.words["much"].value == 2
     (tmp_path / "words.yaml").write_text("much: {value: two}\n")
-    with pytest.raises(InputError, match=r"words\.yaml:1: much\.value: must be a number"):
-        load_claims(tmp_path)
+    raises(InputError, r"words\.yaml:1: much\.value: must be a number", load_claims, tmp_path)
 
 
 def test_conditions():

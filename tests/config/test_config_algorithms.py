@@ -139,20 +139,14 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
 
 
 def test_a_list_is_not_a_sweep_if_the_parameter_is_a_list() -> None:
-    text = replaced(
-        10, "  - {name: fading, variant: fast, label: drawing, phi: [1, m], steps: [3, 4], schedule: {a: 1}}"
-    )
-    runs = list(load(text).algorithms[2].expand())
-    assert [run.parameters for run in runs] == [
-        {"phi": phi, "steps": [3, 4], "schedule": {"a": 1.0}, "project": False} for phi in (1.0, "m")
-    ]
+    line = "  - {name: fading, variant: fast, label: drawing, phi: [1, m], steps: [3, 4], schedule: {a: 1}}"
+    found = [run.parameters for run in load(replaced(10, line)).algorithms[2].expand()]
+    assert found == [{"phi": phi, "steps": [3, 4], "schedule": {"a": 1.0}, "project": False} for phi in (1.0, "m")]
 
 
 def test_numbers_are_the_same_however_they_are_typed() -> None:
-    runs = [
-        next(load(replaced(10, f"  - {{name: drawing, budget: 3, rate: {typed}}}")).algorithms[2].expand())
-        for typed in ("1", "1.0", "1e0", "+1.")
-    ]
+    lines = [f"  - {{name: drawing, budget: 3, rate: {typed}}}" for typed in ("1", "1.0", "1e0", "+1.")]
+    runs = [next(load(replaced(10, line)).algorithms[2].expand()) for line in lines]
     assert [json.dumps(run.parameters) for run in runs] == ['{"rate": 1.0}'] * 4
 
 
@@ -167,6 +161,5 @@ def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pyte
 
 def test_a_parameter_that_came_later_is_in_the_config_only_if_it_is_given(monkeypatch):
     monkeypatch.setattr(Drawing, "added", {"rate": 0.5})
-    untyped = load(GOOD.replace("rate: 1e-1, ", ""))
-    assert "rate" not in untyped.algorithms[2].parameters
+    assert "rate" not in load(GOOD.replace("rate: 1e-1, ", "")).algorithms[2].parameters
     assert load(GOOD).algorithms[2].parameters["rate"] == (0.1,)

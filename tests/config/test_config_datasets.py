@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import faults
 import pytest
 from config.demo import DATASET_KEYS, GOOD, MULTICLASS, PRINTED, load, message, replaced
 
 from budgetrun import config
-from budgetrun.base.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
@@ -134,10 +134,8 @@ def test_a_path_is_first_looked_for_next_to_the_config(tmp_path: Path) -> None:
     assert found.resolved()["datasets"][0]["path"] == "stream.csv"
     (folder / "stream.csv").unlink()
     Path("stream.csv").unlink()
-    with pytest.raises(InputError) as caught:
-        config.load("../elsewhere/demo.yaml")
-    places = "../elsewhere/stream.csv or stream.csv"
-    assert str(caught.value) == f"../elsewhere/demo.yaml:3: datasets[0].path: no such file: {places}"
+    told = "../elsewhere/demo.yaml:3: datasets[0].path: no such file: ../elsewhere/stream.csv or stream.csv"
+    assert faults.message(config.load, "../elsewhere/demo.yaml") == told
 
 
 @pytest.mark.usefixtures("demo_folder")
@@ -146,10 +144,6 @@ def test_a_file_of_ones_own_is_not_shuffled_unless_asked() -> None:
     for given in ("", ", order: file", ", order: permuted", ", noise: 0.1, repetitions: 2"):
         entry = f"  - {{name: own, path: stream.csv, repetitions: 1{given}}}".replace("repetitions: 1, noise", "noise")
         orders[given] = load(replaced(4, entry)).datasets[1].order
-    assert orders == {
-        "": "file",
-        ", order: file": "file",
-        ", order: permuted": "permuted",
-        ", noise: 0.1, repetitions: 2": "file",
-    }
+    assert orders.pop(", order: permuted") == "permuted"
+    assert orders == dict.fromkeys(("", ", order: file", ", noise: 0.1, repetitions: 2"), "file")
     assert load(replaced(4, "  - {name: digits}")).datasets[1].order == "permuted"

@@ -131,8 +131,7 @@ def test_every_committed_manifest_is_read() -> None:
         # Earlier manifests do not have this key.
         stored["config"]["report"].setdefault("compares", False)
         assert found.resolved() == stored["config"]
-        report = report_of(stored, path)
-        for table, bare in zip(report.tables, found.report.tables, strict=True):
+        for table, bare in zip(report_of(stored, path).tables, found.report.tables, strict=True):
             assert table.model_copy(update={"published": (), "choose": bare.choose}) == bare
             assert len(table.published) == len(stored["expected"][table.name])
             if table.choose is not None:

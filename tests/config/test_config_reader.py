@@ -140,16 +140,13 @@ def test_a_file_comes_before_a_config_of_that_name() -> None:
     assert config.load("quickstart").name == "demo"
 
 
-@pytest.mark.parametrize(
-    ("typed", "text"),
-    [
-        ("quickstrat", "quickstrat: no such file or config; did you mean 'quickstart'?  (budgetrun list configs)"),
-        ("a/quickstrt.yaml", "a/quickstrt.yaml: no such file or config; did you mean 'quickstart'?  (budgetrun list configs)"),
-        ("zzz", "zzz: no such file or config  (budgetrun list configs)"),
-        (".", ".: a folder, not a config; name a file in it, such as NAME.yaml"),
-        ("../configs", "../configs: a folder, not a config; name a file in it, such as ../configs/NAME.yaml"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("typed", "text"), [
+    ("quickstrat", "quickstrat: no such file or config; did you mean 'quickstart'?  (budgetrun list configs)"),
+    ("a/quickstrt.yaml", "a/quickstrt.yaml: no such file or config; did you mean 'quickstart'?  (budgetrun list configs)"),
+    ("zzz", "zzz: no such file or config  (budgetrun list configs)"),
+    (".", ".: a folder, not a config; name a file in it, such as NAME.yaml"),
+    ("../configs", "../configs: a folder, not a config; name a file in it, such as ../configs/NAME.yaml"),
+])  # fmt: skip
 def test_unknown_config(typed: str, text: str) -> None:
     assert faults.message(config.load, typed) == text
 

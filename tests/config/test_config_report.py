@@ -149,8 +149,7 @@ def test_a_table_can_choose_among_settings() -> None:
     assert [(row.value, row.sd) for row in one.published] == [(7.5, 0.5), (8.0, None)]
     assert [(t.tolerance, t.tolerance_sd) for t in (one, two, three)] == [(None, 3.0), (0.1, 3.0), (0.05, None)]
     assert four.choose is None
-    back = Config.from_resolved(found.resolved())
-    assert back.resolved() == found.resolved()
+    assert Config.from_resolved(found.resolved()).resolved() == found.resolved()
     assert "published" not in found.resolved()["report"]["tables"][0]["choose"]
 
 
@@ -159,9 +158,8 @@ def test_tables_do_not_choose_among_solvers() -> None:
         "name: demo\ndatasets: [{name: digits}]\nkernel: {name: linear}\nalgorithms: [{name: mpu}]\n"
         "report: {tables: [{name: t1, choose: {by: online_error}}]}\n"
     )
-    assert message(text) == [
-        "5: report.tables[0].choose: goes with learners, and the algorithms are solvers; remove it"
-    ]
+    said = "5: report.tables[0].choose: goes with learners, and the algorithms are solvers; remove it"
+    assert message(text) == [said]
 
 
 def test_seconds_are_divided_by_those_of_one_setting() -> None:

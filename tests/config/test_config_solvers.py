@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import faults
 import pytest
 from sweeping import written
 
 from budgetrun import config as config_module
-from budgetrun.base.errors import InputError
 from budgetrun.config.schema import Config
 
 GOOD: dict[str, Any] = {
@@ -31,10 +31,9 @@ def load(tmp_path: Path, **changes: Any) -> Config:
 
 
 def problems(tmp_path: Path, **changes: Any) -> list[str]:
-    with pytest.raises(InputError) as caught:
-        load(tmp_path, **changes)
+    caught = faults.message(load, tmp_path, **changes)
     # Without the file and the line.
-    return [line.split(": ", 1)[1] for line in str(caught.value).splitlines()]
+    return [line.split(": ", 1)[1] for line in caught.splitlines()]
 
 
 def table(**given: Any) -> dict[str, Any]:

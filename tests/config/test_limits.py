@@ -10,6 +10,7 @@ from pathlib import Path
 import faults
 import pytest
 from config.demo import GOOD, message, replaced
+from faults import raises
 
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Formula
@@ -66,8 +67,7 @@ def test_only_files_of_a_limited_size_are_read(tmp_path: Path) -> None:
         (tmp_path / ("a" * 5000), "cannot be read (File name too long)"),
     ):
         assert faults.message(read_text, path) == f"{path}: {said}"
-    with pytest.raises(InputError, match="no such file or config"):
-        load("a" * 5000)
+    raises(InputError, "no such file or config", load, "a" * 5000)
 
 
 def test_checking_takes_time_in_proportion_to_the_budgets() -> None:
@@ -95,9 +95,8 @@ SETTINGS = f"makes 160,000 runs or more; a config may have {MOST_SETTINGS:,} set
 )
 def test_runs_are_counted_before_they_are_made(algorithm: str, said: str) -> None:
     values = ", ".join(str(i + 1) for i in range(400))
-    with pytest.raises(InputError) as raised:
-        read(CONFIG + "  - " + algorithm.replace("%s", values) + "\n", Path("x.yaml"))
-    assert str(raised.value) == f"x.yaml:5: algorithms[0]: {said}: make several configs"
+    raised = faults.message(read, CONFIG + "  - " + algorithm.replace("%s", values) + "\n", Path("x.yaml"))
+    assert raised == f"x.yaml:5: algorithms[0]: {said}: make several configs"
 
 
 def test_the_count_is_that_of_the_runs() -> None:
@@ -111,8 +110,7 @@ def test_a_plan_of_too_many_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     text = "name: x\ndatasets: [{name: noisy_gaussians, repetitions: 20}]\nkernel: {name: linear}\n"
     config = read(f"{text}algorithms: [{{name: perceptron}}]\n", Path("x.yaml"))
     monkeypatch.setattr("budgetrun.runner.plan.MOST_RUNS", 19)
-    with pytest.raises(InputError, match=r"^x\.yaml: has more than 19 runs; make several configs$"):
-        make_plan(config)
+    raises(InputError, r"^x\.yaml: has more than 19 runs; make several configs$", make_plan, config)
 
 
 @pytest.mark.usefixtures("demo_folder")
@@ -128,8 +126,7 @@ NAMES = ["../../evil", "/abs", "a/b", ".", "..", "CON", "con", "com1", "a\nb", "
 def test_names_of_files_stay_in_their_folder(name: str) -> None:
     assert ValueType(FileName).check(name)[1]
     profile = "{" + repr(name) + ": {}}" if name.isprintable() else '{"a\\nb": {}}'
-    with pytest.raises(InputError):
-        read(f"{CONFIG}  - {{name: perceptron}}\nprofiles: {profile}\n", Path("x.yaml"))
+    faults.message(read, f"{CONFIG}  - {{name: perceptron}}\nprofiles: {profile}\n", Path("x.yaml"))
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a" * 101, "", " "])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from faults import message
+from faults import message, raises
 from pydantic import AfterValidator, Field
 
 from budgetrun.base.errors import InputError
@@ -34,8 +34,7 @@ def test_values(text: str, value: object) -> None:
 
 
 def test_lines_of_keys_and_items() -> None:
-    text = "a: 1\nb:\n  - x\n  - c: >\n      folded\n      text\n    d: 2\n\ne: [1,\n    2]\n"
-    document = parse(text)
+    document = parse("a: 1\nb:\n  - x\n  - c: >\n      folded\n      text\n    d: 2\n\ne: [1,\n    2]\n")
     assert document.problems == []
     assert document.lines == {
         (): 1, ("a",): 1, ("b",): 2, ("b", 0): 3, ("b", 1): 4, ("b", 1, "c"): 4, ("b", 1, "d"): 7,
@@ -101,10 +100,8 @@ def test_a_file_is_loaded_or_each_problem_is_reported(tmp_path: Path) -> None:
         f"{path}:2: a: key given twice, first on line 1",
         f"{path}:3: b: tag '!c' cannot be used here; write the plain value",
     ]
-    with pytest.raises(InputError, match=r": cannot be read \(No such file or directory\)$"):
-        load(tmp_path / "none.yaml")
-    with pytest.raises(InputError, match=r": is a folder; name a file in it$"):
-        load(tmp_path)
+    raises(InputError, r": cannot be read \(No such file or directory\)$", load, tmp_path / "none.yaml")
+    raises(InputError, r": is a folder; name a file in it$", load, tmp_path)
 
 
 @pytest.mark.parametrize(("text", "value"), [
@@ -129,8 +126,7 @@ def test_names_that_occur() -> None:
     ("__import__('os')", "\"__import__('os')\" may use only numbers, + - * / **, sqrt log exp min max round and T"),
 ])  # fmt: skip
 def test_what_a_formula_is_not(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Formula(text, ("T",))
+    raises(ValueError, f"^{re.escape(message)}$", Formula, text, ("T",))
 
 
 def _even(number: int) -> int:

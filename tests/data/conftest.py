@@ -70,8 +70,7 @@ def digits(made):
     images = np.arange(180, dtype=np.uint8).reshape(30, 2, 3)
     labels = np.tile(np.arange(10, dtype=np.uint8), 3)
     contents = {"train": {"d/images.gz": idx(images), "d/labels.gz": idx(labels)}}
-    stored = made.add("digits", contents, {"train": dict.fromkeys(range(10), 3)}, format="idx", n_features=6)
-    made.place(stored)
+    made.place(made.add("digits", contents, {"train": dict.fromkeys(range(10), 3)}, format="idx", n_features=6))
     return made
 
 
@@ -82,8 +81,6 @@ def pair(made):
     test = b"1 3:2\n0\n"
     contents = {"train": {"p/pair": train}, "test": {"p/pair.t": test}}
     labels = {"train": {0: 30, 1: 10}, "test": {0: 1, 1: 1}}
-    stored = made.add(
-        "pair", contents, labels, format="libsvm", n_features=100, nnz={"train": 80, "test": 1}, default_parts=["train"]
-    )
-    made.place(stored)
+    given = {"format": "libsvm", "n_features": 100, "nnz": {"train": 80, "test": 1}, "default_parts": ["train"]}
+    made.place(made.add("pair", contents, labels, **given))
     return made

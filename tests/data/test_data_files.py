@@ -37,8 +37,7 @@ def test_search_order_is_argument_environment_cache(made, monkeypatch, tmp_path)
     for folder in folders:
         assert fetch(small, made.data) == [folder / "small"]
         (folder / "small").unlink()
-    with pytest.raises(DataMissingError):
-        fetch(small, made.data)
+    message(fetch, small, made.data, kind=DataMissingError)
 
 
 def test_a_folder_that_is_not_there(made, monkeypatch, tmp_path):
@@ -168,8 +167,7 @@ def test_download_is_tried_again(made, server, monkeypatch):
     waits = []
     monkeypatch.setattr(pooch.core.time, "sleep", waits.append)
     monkeypatch.setattr(files, "RETRIES", 2)
-    with pytest.raises(DataMissingError):
-        fetch(small_card(made, [f"{server.url}/small"]))
+    message(fetch, small_card(made, [f"{server.url}/small"]), kind=DataMissingError)
     assert len(server.asked) == 3
     assert len(waits) == 2
 
@@ -240,9 +238,8 @@ def test_a_file_without_checksum_is_held_against_the_card(made, content, changes
     unknown_card(made, **changes)
     path = made.data / "small"
     path.write_bytes(content)
-    assert message(stream_info, DatasetSpec(name="unknown", task="multiclass"), made.data) == (
-        f"{path}: {told}; this is another file, or an incomplete one: replace it with the original"
-    )
+    said = f"{path}: {told}; this is another file, or an incomplete one: replace it with the original"
+    assert message(stream_info, DatasetSpec(name="unknown", task="multiclass"), made.data) == said
 
 
 def test_a_card_without_labels_takes_what_is_there(made):

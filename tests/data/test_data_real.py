@@ -64,8 +64,7 @@ def test_usps_is_9298_images_in_zero_to_one():
 
 
 def test_census_income_balances_to_all_of_the_smaller_class():
-    spec = DatasetSpec(name="census_income", balanced=True, scale="unit_norm")
-    stream = open_stream(spec, 0, 0)
+    stream = open_stream(DatasetSpec(name="census_income", balanced=True, scale="unit_norm"), 0, 0)
     assert stream.X.shape == (2 * 12_382, 510)
     assert stream.tasks["-"].sum() == 0
     # 33 ones a row, and the 7 numbers in [0, 1] that are not 0.

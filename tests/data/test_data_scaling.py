@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import scipy.sparse as sp
-from faults import message
+from faults import message, raises
 
 from budgetrun.base.errors import OutOfRangeError
 from budgetrun.data.scaling import Means, Running, scale_in_place
@@ -86,19 +86,16 @@ def test_test_set_faults(test, told):
     assert fault == f"{WHERE}: test set: scale: {told}"
 
 
-@pytest.mark.parametrize(
-    ("sparse", "X", "test", "minmax", "standard"),
-    [
-        (
-            False, [[1.0, 5, 2], [3, 5, 4]], [[5.0, 6, 0], [2, 5, 3]],
-            [[2.0, 0, -1], [0.5, 0, 0.5]], [[3.0, 0, -3], [0, 0, 0]],
-        ),
-        (
-            True, [[0.0, 2, 0], [4, 6, 0]], [[8.0, 4, 7], [0, 10, 0]],
-            [[2.0, 0.5, 0], [0, 2, 0]], [[4.0, 2, 7], [0, 5, 0]],
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sparse", "X", "test", "minmax", "standard"), [
+    (
+        False, [[1.0, 5, 2], [3, 5, 4]], [[5.0, 6, 0], [2, 5, 3]],
+        [[2.0, 0, -1], [0.5, 0, 0.5]], [[3.0, 0, -3], [0, 0, 0]],
+    ),
+    (
+        True, [[0.0, 2, 0], [4, 6, 0]], [[8.0, 4, 7], [0, 10, 0]],
+        [[2.0, 0.5, 0], [0, 2, 0]], [[4.0, 2, 7], [0, 5, 0]],
+    ),
+])  # fmt: skip
 def test_a_test_set_is_scaled_by_the_statistics_of_its_stream(sparse, X, test, minmax, standard):
     assert scaled_with(X, test, "minmax", sparse)[1].tolist() == minmax
     assert scaled_with(X, test, "standard", sparse)[1].tolist() == standard
@@ -111,8 +108,7 @@ DENSE = rng.normal(3, 2, (120, 5)) * (rng.random((120, 5)) < 0.7)
 DENSE[:10, 3] = 0.1
 DENSE[:, 4] = 1e8 + 0.1
 DENSE[:6, 2] = 0.0
-SPARSE = sp.csr_array(DENSE)
-BOTH = pytest.mark.parametrize("X", [DENSE, SPARSE], ids=["dense", "sparse"])
+BOTH = pytest.mark.parametrize("X", [DENSE, sp.csr_array(DENSE)], ids=["dense", "sparse"])
 
 
 def plain(X):
@@ -224,8 +220,7 @@ def test_a_test_set_is_scaled_by_the_statistics_after_the_last_round(X):
 @BOTH
 def test_values_that_are_too_large_are_refused(X):
     said = "scale: the values are too large for 'running' in float64; use 'scale: none'"
-    with pytest.raises(OutOfRangeError, match="too large"):
-        Running(5).scaled(1e200 * X)
+    raises(OutOfRangeError, "too large", Running(5).scaled, 1e200 * X)
     assert message(scale_in_place, 1e200 * X, "running", WHERE) == f"{WHERE}: {said}"
     assert message(scale_in_place, 1e-12 * X, "running", WHERE, 1e298 * X) == f"{WHERE}: test set: {said}"
 

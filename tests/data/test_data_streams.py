@@ -64,8 +64,7 @@ def test_balanced_takes_as_many_of_the_larger_class(own):
     rows = floats(stream.X)[:, 0]
     assert set(rows[stream.tasks["-"] == -1]) == set(range(0, 200, 5))
     assert len(set(rows)) == 80
-    other = open_stream(spec("own", path=own, balanced=True), 0, 1)
-    assert set(rows) != set(floats(other.X)[:, 0])
+    assert set(rows) != set(floats(open_stream(spec("own", path=own, balanced=True), 0, 1).X)[:, 0])
     in_order = open_stream(spec("own", path=own, balanced=True, order="file"), 0, 0)
     assert floats(in_order.X)[:, 0].tolist() == sorted(rows)
     assert stream_info(spec("own", path=own, balanced=True)).n_examples == 80
@@ -85,8 +84,7 @@ def test_equal_splits_share_examples_and_flips(digits):
     rows = (floats(stream.X)[:, 0] / 6).astype(int)
     digit = rows % 10
     clean = {name: np.isin(digit, [int(c) for c in name.split("|")[0]]) * 2 - 1 for name in stream.tasks}
-    flips = {(stream.tasks[name] * clean[name]).tobytes() for name in stream.tasks}
-    assert len(flips) == 1
+    assert len({(stream.tasks[name] * clean[name]).tobytes() for name in stream.tasks}) == 1
     assert floats(stream.X).dtype == np.float64
     assert floats(stream.X)[:, 5].tolist() == (rows * 6 + 5).tolist()
     some = open_stream(spec("digits", task="equal_splits", noise=0.3), 0, 0, digits.data, tasks=["02468|13579"])
@@ -100,8 +98,7 @@ def test_scale_statistics_are_of_the_rows_used(own):
 
 
 def test_sparse_streams(pair):
-    stream = open_stream(spec("pair", parts=("train", "test"), scale="unit_norm"), 0, 0, pair.data)
-    X = floats(stream.X)
+    X = floats(open_stream(spec("pair", parts=("train", "test"), scale="unit_norm"), 0, 0, pair.data).X)
     assert scipy.sparse.issparse(X)
     assert X.shape == (42, 100)
     assert X.indices.dtype == X.indptr.dtype == np.int32
@@ -246,7 +243,6 @@ def test_without_known_checksums_files_are_needed_all_the_same(own, pair, empty_
 
 NOT_OWN = "belongs to a dataset with a card, not to one with 'path'"
 LEARNED = "is also in the stream; a test set has examples that are not learned: name another part, or fewer 'parts'"
-SPLITS = {"task": "equal_splits"}
 SPREADS = "variance standard_deviation"
 BINARY = "with 'task: binary'; remove it or the 'task: equal_splits'"
 
@@ -268,7 +264,7 @@ def options(**given):
     ("unit_vectors", options(n_examples=1), "options.n_examples: must be an integer >= 2, got 1"),
     ("noisy_gaussians", options(n_per_class=True), "options.n_per_class: must be an integer >= 1, got True"),
     ("noisy_gaussians", options(n_per_class="5"), "options.n_per_class: must be an integer >= 1, got '5'"),
-    ("own", SPLITS | {"balanced": True}, f"'balanced' goes {BINARY}"),
+    ("own", {"task": "equal_splits", "balanced": True}, f"'balanced' goes {BINARY}"),
     ("own", {"positive": 3}, "positive: no example is labelled 3; the labels are: 1 2"),
     ("a9a", {"test": ("train",)}, f"test: part 'train' {LEARNED}"),
     ("a9a", {"parts": ("train", "test"), "test": ("test",)}, f"test: part 'test' {LEARNED}"),
@@ -280,9 +276,8 @@ def test_faults_are_told_before_and_by_the_stream(own, name, fields, told):
 
 
 def test_rotating_gaussians_turn():
-    spec = DatasetSpec(
-        name="rotating_gaussians", order="file", options={"n_examples": 4000, "turns": 0.5, "deviation": 0.1}
-    )
+    options = {"n_examples": 4000, "turns": 0.5, "deviation": 0.1}
+    spec = DatasetSpec(name="rotating_gaussians", order="file", options=options)
     stream = open_stream(spec, seed=0, repetition=0)
     y = stream.tasks["-"]
     assert stream_info(spec).n_examples == stream.n_examples == 4000
@@ -390,28 +385,24 @@ def test_positive_names_the_labels_that_become_plus_one(positive):
     assert binary((1, 2, 3), [1, 3], [2])["-"].tolist() == [1, -1, 1]
 
 
-@pytest.mark.parametrize(
-    ("task", "classes", "positive", "fault"),
-    [
-        ("binary", (1, 2, 3), None, f"{TWO} 3: 1 2 3; name those that become +1, e.g. 'positive: 3'"),
-        (
-            "binary", range(6), None,
-            f"{TWO} 6: 0 1 2 3 4 5; name those that become +1, e.g. 'positive: 5', or use 'task: equal_splits'",
-        ),
-        ("binary", (1,), None, f"{TWO} 1: 1; nothing can be learned from a single label"),
-        ("binary", (1, 2), 3, "no example is labelled 3; the labels are: 1 2"),
-        ("binary", (1, 2), "x", "no example is labelled 'x'; the labels are: 1 2"),
-        ("binary", ("a", "b"), 3, "no example is labelled 3; the labels are: a b"),
-        ("binary", (1, 2), [1, 2], "leaves no label for -1; the labels are: 1 2"),
-        ("equal_splits", range(3), None, f"{EVEN} 3: 0 1 2; use 'task: binary' with 'positive'"),
-        ("equal_splits", range(30), None, f"{EVEN} 30: {FIRST} ...; use 'task: binary' with 'positive'"),
-        ("equal_splits", (1, 2), 1, "'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'"),
-        ("multiclass", (1, 2), [1], "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'"),
-        ("multiclass", ("a",), None, f"{FEW} 1: a; nothing can be learned from a single label"),
-        ("multiclass", range(1001), None, f"{FEW} 1,001: {FIRST} ...; is the label a measured number?"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("task", "classes", "positive", "fault"), [
+    ("binary", (1, 2, 3), None, f"{TWO} 3: 1 2 3; name those that become +1, e.g. 'positive: 3'"),
+    (
+        "binary", range(6), None,
+        f"{TWO} 6: 0 1 2 3 4 5; name those that become +1, e.g. 'positive: 5', or use 'task: equal_splits'",
+    ),
+    ("binary", (1,), None, f"{TWO} 1: 1; nothing can be learned from a single label"),
+    ("binary", (1, 2), 3, "no example is labelled 3; the labels are: 1 2"),
+    ("binary", (1, 2), "x", "no example is labelled 'x'; the labels are: 1 2"),
+    ("binary", ("a", "b"), 3, "no example is labelled 3; the labels are: a b"),
+    ("binary", (1, 2), [1, 2], "leaves no label for -1; the labels are: 1 2"),
+    ("equal_splits", range(3), None, f"{EVEN} 3: 0 1 2; use 'task: binary' with 'positive'"),
+    ("equal_splits", range(30), None, f"{EVEN} 30: {FIRST} ...; use 'task: binary' with 'positive'"),
+    ("equal_splits", (1, 2), 1, "'positive' belongs to 'task: binary'; remove it or the 'task: equal_splits'"),
+    ("multiclass", (1, 2), [1], "'positive' belongs to 'task: binary'; remove it or the 'task: multiclass'"),
+    ("multiclass", ("a",), None, f"{FEW} 1: a; nothing can be learned from a single label"),
+    ("multiclass", range(1001), None, f"{FEW} 1,001: {FIRST} ...; is the label a measured number?"),
+])  # fmt: skip
 def test_task_faults(task, classes, positive, fault):
     begin = "" if fault.startswith("'") else f"'task: {task}' needs " if positive is None else "positive: "
-    told = message(task_signs, classes, task, positive, None, WHERE)
-    assert told == f"{WHERE}: {begin}{fault}"
+    assert message(task_signs, classes, task, positive, None, WHERE) == f"{WHERE}: {begin}{fault}"

@@ -257,9 +257,8 @@ def test_an_own_table_with_text_labels_categories_and_missing_values(tmp_path):
     spec = DatasetSpec(name="own", path=path, label_column="label", missing="zero")
     assert stream_info(spec).n_examples == 3
     assert stream_info(spec).readers == ["table 1"]
-    assert f"{path}:3:2: missing value in column 2 (age)" in message(
-        stream_info, DatasetSpec(name="own", path=path, label_column=4)
-    )
+    told = message(stream_info, DatasetSpec(name="own", path=path, label_column=4))
+    assert f"{path}:3:2: missing value in column 2 (age)" in told
 
 
 def test_a_test_file_has_the_columns_and_categories_of_its_stream(tmp_path):

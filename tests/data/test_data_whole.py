@@ -84,8 +84,7 @@ def test_the_kind_of_scaled_rows_is_known_before(tmp_path, X, kinds):
 
 
 def own_stream(path, X, test=None, **fields):
-    y = np.arange(len(X)) % 2
-    path.write_bytes(npz(X=X, y=y))
+    path.write_bytes(npz(X=X, y=np.arange(len(X)) % 2))
     if test is not None:
         fields["test_path"] = path.with_name("test.npz")
         fields["test_path"].write_bytes(npz(X=test, y=np.arange(len(test)) % 2))
@@ -99,10 +98,8 @@ def own_stream(path, X, test=None, **fields):
 def test_a_stream_of_whole_numbers_has_the_rounds_of_one_of_floats(tmp_path, fields):
     whole, info = own_stream(tmp_path / "own.npz", COUNTS, COUNTS[:9], **fields)
     # One more feature, the same in all rows and very small, makes it one of floats.
-    small = np.full((40, 1), 1e-30)
-    other, of_floats = own_stream(
-        tmp_path / "own.npz", np.hstack([COUNTS, small]), np.hstack([COUNTS, small])[:9], **fields
-    )
+    rows = np.hstack([COUNTS, np.full((40, 1), 1e-30)])
+    other, of_floats = own_stream(tmp_path / "own.npz", rows, rows[:9], **fields)
     assert (info.kind, of_floats.kind) == ("integers", "floats")
     assert info.data_bytes < of_floats.data_bytes / 2
     assert isinstance(whole.X, IntegerRows)
@@ -158,5 +155,4 @@ def test_grey_values_of_digits_are_steps_of_a_2000th():
     assert (read.factors == 1 / 2000).all()
     other = zip_digits.read([Content(b"6 -1 0.2512 1\n", "digits")], layout).X
     np.testing.assert_allclose(other, [[0, 0.6256, 1]])
-    large = zip_digits.read([Content(b"6 -1 50 1\n", "digits")], layout).X
-    assert large.tolist() == [[0, 25.5, 1]]
+    assert zip_digits.read([Content(b"6 -1 50 1\n", "digits")], layout).X.tolist() == [[0, 25.5, 1]]

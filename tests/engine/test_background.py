@@ -13,6 +13,7 @@ from importlib.util import find_spec
 import numpy as np
 import psutil
 import pytest
+from faults import message
 
 from budgetrun import estimators
 from budgetrun.kernels import compiling
@@ -33,8 +34,7 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.delenv(compiling.ENVIRONMENT)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     caches = (compiling.on, background.folder, background._root, background._mark)
-    state = {"compiled": {}, "_wanted": {}, "_asked": set(), "_spent": 0.0, "_next": 0.0}
-    for name, value in state.items():
+    for name, value in {"compiled": {}, "_wanted": {}, "_asked": set(), "_spent": 0.0, "_next": 0.0}.items():
         monkeypatch.setattr(background, name, value)
     for cached in caches:
         cached.cache_clear()
@@ -221,8 +221,7 @@ def test_what_earlier_sources_were_compiled_to_is_removed_after_a_month(fresh):
         os.utime(mark, (time.time() - age,) * 2)
     (fresh / "of-others" / "ready").mkdir(parents=True)
     background.load(SHORT, named(SHORT[0]))
-    kept = {path.name for path in fresh.iterdir()}
-    assert kept == {"1" * 16 + "-0.1", "of-others", background.folder().name}
+    assert {path.name for path in fresh.iterdir()} == {"1" * 16 + "-0.1", "of-others", background.folder().name}
 
 
 def test_a_process_does_not_wait_for_its_helper_at_its_end():
@@ -279,8 +278,7 @@ def test_requests_name_only_functions_and_classes_of_this_package():
     key = "budgetrun.engine.play:play", kind_of(learner), kind_of(np.zeros((2, 3), order="F")), None
     assert objects.from_json(json.loads(json.dumps(objects.to_json(key)))) == key
     for title in ("os:system", "budgetrun.base.files:Path", "budgetrun.engine.play:none"):
-        with pytest.raises((ValueError, AttributeError)):
-            objects.from_json([{title: []}])
+        message(objects.from_json, [{title: []}], kind=(ValueError, AttributeError))
 
 
 SWITCHING = """

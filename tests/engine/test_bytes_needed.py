@@ -6,7 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE
+from cases import EXHAUSTIVE, fed
+from faults import raises
 from sweeping import config
 
 from budgetrun import CKS, TighterPerceptron, learners, river
@@ -37,11 +38,8 @@ SENTENCE = (
 
 
 def of(cls, budget, **others):
-    given = {
-        p.name: 0.5 if p.name in ("epsilon", "phi") else 4
-        for p in inspect.signature(cls).parameters.values()
-        if p.default is p.empty
-    }
+    needed = [p.name for p in inspect.signature(cls).parameters.values() if p.default is p.empty]
+    given = {name: 0.5 if name in ("epsilon", "phi") else 4 for name in needed}
     return cls(**given | {"budget": budget} | others)
 
 
@@ -86,8 +84,7 @@ def test_no_table_is_forgotten(name):
     budget, shape = 40, (3,) if task == "multiclass" else ()
     needed = bytes_needed(*trial(of(cls, budget), Gaussian(gamma=1.0), *shape), budget)
     group = Group(Gaussian(gamma=1.0), [of(cls, budget)], n_classes=3 if shape else None)
-    for start in range(0, 240, 20):
-        group.feed(X[start : start + 20], LABELS[task][None, start : start + 20])
+    fed(group, X[:240], LABELS[task][None, :240], 20)
     member = group.members[0]
     held = arrays([member.learner, member.hypothesis], set())
     tables = [a for a in held if a.ndim == 2 and budget <= min(a.shape) and max(a.shape) < 5 * budget]
@@ -102,12 +99,10 @@ def test_estimators_and_dry_runs_refuse_it_alike(tmp_path, monkeypatch):
     monkeypatch.setenv(limits.ENVIRONMENT, "500M")
     said = SENTENCE.format(name="tighter", budget="1,000,000")
     for call in ("fit", "partial_fit"):
-        with pytest.raises(ValueError, match=f"^{said}$"):
-            getattr(TighterPerceptron(budget=10**6), call)(X, LABELS["binary"])
+        raises(ValueError, f"^{said}$", getattr(TighterPerceptron(budget=10**6), call), X, LABELS["binary"])
     with pytest.raises(ValueError, match=f"^{said}$"):
         TighterPerceptron(budget=10**6).partial_fit(X[:9], LABELS["binary"][:9], classes=[-1, 1]).learn_one(X[9], 1)
-    with pytest.raises(ValueError, match=f"^{said}$"):
-        river.TighterPerceptron(budget=10**6).learn_one({"a": 1.0}, True)
+    raises(ValueError, f"^{said}$", river.TighterPerceptron(budget=10**6).learn_one, {"a": 1.0}, True)
     # A budget that fits.
     assert CKS(budget=5000).fit(X, LABELS["binary"]).n_rounds_ == 300
     asked = config_module.load(config(tmp_path, algorithms=[{"name": "cks", "budget": 10**6}], repetitions=1))

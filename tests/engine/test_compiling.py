@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE, STREAMS, all_cases, firsts
+from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, firsts
 
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, compiling, sums
@@ -113,8 +114,7 @@ def test_compiled_code_gives_the_same_bits(case_id, monkeypatch):
 
 def test_short_loops_compute_what_numpy_does():
     loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
-    rng = np.random.default_rng(0)
-    a, b, c = rng.normal(size=(3, 70))
+    a, b, c = np.random.default_rng(0).normal(size=(3, 70))
     given = {
         "add_multiple": (a, 0.3, b),
         "inner": (a, b),
@@ -200,3 +200,25 @@ def test_a_number_is_compiled_once_whether_it_has_a_point_or_not():
         kinds.add(compiling.prepared(learner).__dict__[compiling.TYPE])
         assert repr(learner.step) == repr(step)
     assert len(kinds) == 1
+
+
+# Only Python reads these.
+OF_PYTHON = {"upkeep", "compiled", "reading"}
+CASES = {
+    (name, variant, TASKS[kind == "MULTICLASS_CASES"]): parameters
+    for kind in ("CASES", "MULTICLASS_CASES")
+    for _, name, variant, parameters, _ in all_cases(kind)
+}
+
+
+@pytest.mark.parametrize("learner", CASES, ids=str)
+def test_no_attribute_of_an_object_hides_a_constant_of_its_class(learner):
+    """Compiled code would read the constant."""
+    found = find(*learner)(**CASES[learner])
+    group = Group(Gaussian(gamma=0.5), [found], **({"n_classes": 3} if learner[2] == "multiclass" else {}))
+    for thing in (found, group.members[0].hypothesis):
+        if not thing.compiled:
+            continue
+        of_class = {name: inspect.getattr_static(type(thing), name, None) for name in vars(thing)}
+        hidden = {name for name, value in of_class.items() if isinstance(value, bool | int | float | str)}
+        assert hidden <= OF_PYTHON

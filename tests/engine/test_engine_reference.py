@@ -58,12 +58,10 @@ WITH_ANY_KERNEL = [
 ]
 GAUSSIAN = KERNELS["gaussian"][0]
 N_CLASSES = 5
-HIERARCHY = "(0 (2 3)) 1 4"
 # By hand: 2 and 3 share both their groups, 0 shares the outer one with them; paths have 2, 3, 3, 1 and 1 steps.
 LABEL_KERNEL = np.eye(N_CLASSES)
 LABEL_KERNEL[2, 3] = LABEL_KERNEL[3, 2] = 2 / 3
 LABEL_KERNEL[0, 2:4] = LABEL_KERNEL[2:4, 0] = 1 / 6**0.5
-ALL_CONNECTED = 0.3 + 0.7 * np.eye(N_CLASSES)
 COSTS = np.abs(np.subtract.outer(np.arange(N_CLASSES), np.arange(N_CLASSES))) / (N_CLASSES - 1)
 
 
@@ -89,9 +87,8 @@ def is_solved(learner):
     """Return whether the two programs solve linear systems for weights differently, or search differently."""
     if learner.task == "multiclass" or issubclass(learner.form, Nystroem | Spanned):
         return True
-    searched = (
-        not learner.compiled if learner.task == "regression" else type(learner).uncompiled is not Learner.uncompiled
-    )
+    as_others = type(learner).uncompiled is Learner.uncompiled
+    searched = not (learner.compiled if learner.task == "regression" else as_others)
     return learner.form.averages or learner.form in (Embedded, Optimistic, Points) or searched
 
 
@@ -233,12 +230,12 @@ def test_hierarchies(name, threshold):
     own = {"label_kernel": LABEL_KERNEL, "cost": 1 - LABEL_KERNEL}
     trace = structured_projectron_pp(X, codes, KERNELS["gaussian"][1], N_CLASSES, **own, **given)
     for block_size in (1, 7, 256):
-        learner = MulticlassProjectronPlusPlus(hierarchy=HIERARCHY, **given)
+        learner = MulticlassProjectronPlusPlus(hierarchy="(0 (2 3)) 1 4", **given)
         Recorder(GAUSSIAN, [learner], X, codes, block_size).check(trace)
 
 
 @pytest.mark.parametrize("name", STREAMS)
-@pytest.mark.parametrize("K", [np.eye(N_CLASSES), np.eye(N_CLASSES) / 4, ALL_CONNECTED])
+@pytest.mark.parametrize("K", [np.eye(N_CLASSES), np.eye(N_CLASSES) / 4, 0.3 + 0.7 * np.eye(N_CLASSES)])
 def test_any_label_kernel_and_costs(name, K):
     X, codes = stream_of("multiclass", name)
     trace = structured_projectron_pp(X, codes, KERNELS["gaussian"][1], N_CLASSES, eta=0.3, label_kernel=K, cost=COSTS)

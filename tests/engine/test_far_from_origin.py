@@ -39,22 +39,18 @@ def exact_perceptron(X, gamma=0.5):
 @pytest.mark.parametrize("offset", [1e4, 1e8, 1e12])
 @pytest.mark.parametrize(("name", "variant", "parameters"), LEARNERS, ids=lambda v: v if isinstance(v, str) else "")
 def test_an_offset_changes_nothing(name, variant, parameters, offset):
-    _, near = play(NEAR, name, variant, **parameters)
+    group_near, near = play(NEAR, name, variant, **parameters)
     for far in (NEAR + offset, sp.csr_array(NEAR + offset)):
         for block in (7, 256):
             group, scores = play(far, name, variant, block=block, **parameters)
             np.testing.assert_allclose(scores, near, rtol=0, atol=1e-8)
             assert group.pool.block.max() <= 1.0
-    np.testing.assert_allclose(
-        group.members[0].hypothesis.score(far[:3]),
-        play(NEAR, name, variant, **parameters)[0].members[0].hypothesis.score(NEAR[:3]),
-        atol=1e-8,
-    )
+    f, g = (one.members[0].hypothesis for one in (group, group_near))
+    np.testing.assert_allclose(f.score(far[:3]), g.score(NEAR[:3]), atol=1e-8)
 
 
 def test_a_column_of_times_is_compared_by_differences_and_the_others_as_always():
-    times = 1.7e9 + np.cumsum(RNG.exponential(1.0, len(NEAR)))
-    X = np.column_stack([NEAR, times])
+    X = np.column_stack([NEAR, 1.7e9 + np.cumsum(RNG.exponential(1.0, len(NEAR)))])
     _, scores = play(X)
     np.testing.assert_allclose(scores, exact_perceptron(X), rtol=0, atol=1e-9)
 

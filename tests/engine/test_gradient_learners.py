@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cases import STREAMS, random_stream
+from faults import raises
 from reference import nogd
 from reference.kernel_expansion import gaussian
 
@@ -32,16 +33,14 @@ KERNEL = Gaussian(gamma=0.5)
     ("pomdr", {"budget": 6, "first_budget": 7, "eta": 0.1}, "first_budget must be at most budget, 6, got 7"),
 ])  # fmt: skip
 def test_parameters_that_do_not_go_together(name, given, sentence):
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        find(name)(**given)
+    raises(ValueError, f"^{re.escape(sentence)}$", find(name), **given)
 
 
 @pytest.mark.parametrize("stream", ["random", "duplicated", "tied"])
 @pytest.mark.parametrize("block_size", [1, 7, 256])
 def test_nogd_as_the_program_of_2024_reads_it(block_size, stream):
     X, y = STREAMS[stream](T=300)
-    learner = find("nogd")(budget=40, step=0.4, reading="program")
-    group = Group(KERNEL, [learner])
+    group = Group(KERNEL, [find("nogd")(budget=40, step=0.4, reading="program")])
     scores = [group.feed(X[s : s + block_size], y[None, s : s + block_size])[0] for s in range(0, len(y), block_size)]
     trace = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4, reading="program")
     np.testing.assert_allclose(np.concatenate(scores), trace.scores, atol=1e-9)

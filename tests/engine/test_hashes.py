@@ -39,5 +39,4 @@ def test_numpy_alone_gives_the_committed_hashes():
 
 
 def test_a_wrong_hash_is_noticed():
-    table = {"bits": TABLE["bits"] | {"rbp": "0"}}
-    assert hashes.differences(table, "bits", 1024) == ["rbp"]
+    assert hashes.differences({"bits": TABLE["bits"] | {"rbp": "0"}}, "bits", 1024) == ["rbp"]

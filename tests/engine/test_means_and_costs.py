@@ -1,4 +1,4 @@
-"""Means of hypotheses with examples beside the span, and margins with costs, against what defines them."""
+"""Means of hypotheses with examples beside the span, against what defines them; and where there is none."""
 
 import numpy as np
 import pytest

@@ -14,7 +14,6 @@ from budgetrun.engine import Group, run, score
 from budgetrun.estimators import CLASSIFIERS
 from budgetrun.kernels import Gaussian
 from budgetrun.learners.one_vs_rest import OneVsRest
-from budgetrun.state import load_state, save_state
 
 # One case per learner, with parameters that its page allows; and learners of each form of hypotheses.
 ONE_EACH = {(name, variant): (parameters, function) for _, name, variant, parameters, function in all_cases()}
@@ -82,7 +81,7 @@ def digits():
 
 
 @pytest.mark.parametrize(("name", "variant"), ONE_EACH if EXHAUSTIVE else OF_EACH_FORM)
-def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, tmp_path):
+def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, reloaded):
     X, y, points = digits
     given = ONE_EACH[name, variant][0] | ({"variant": variant} if variant else {})
     binary = next(c for c in CLASSIFIERS.values() if next(iter(c._learners.values())).name == name)(gamma=0.5, **given)
@@ -91,8 +90,7 @@ def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, 
     group.feed(X[:50], y[None, :50])
     before = group.members[0].hypothesis.size
     # A pause, in a file.
-    save_state(tmp_path / "state", group)
-    group, _ = load_state(tmp_path / "state")
+    group = reloaded(group)
     group.feed(X[50:], y[None, 50:])
     (member,) = group.members
     scores = score(member, points)
@@ -114,10 +112,8 @@ def test_scikit_learn_s_wrapper_predicts_the_same_digits(digits, name, variant, 
 
 def test_rounding_decides_no_tie():
     """Two classes with the same sum in another order tie, whatever the last bits of the sums."""
-    rng = np.random.default_rng(3)
-    points = rng.normal(size=(2, 30))
-    perceptron = made("perceptron", None)
-    group = Group(Gaussian(gamma=0.01), [perceptron()], n_classes=3)
+    points = np.random.default_rng(3).normal(size=(2, 30))
+    group = Group(Gaussian(gamma=0.01), [made("perceptron", None)()], n_classes=3)
     # Each point belongs to classes 0 and 1 in turn, so neither is ever strictly ahead of the other for long.
     X, y = np.repeat(points.T, 2, axis=0), np.tile([0, 1], 30)
     scores = group.feed(X, y[None])[0]

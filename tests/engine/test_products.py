@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import random_stream
+from faults import raises
 from sweeping import config
 
 import budgetrun
@@ -48,10 +49,8 @@ def test_kernel_values_agree(name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learners_do_the_same(name, kernel):
     X, y = wide()
-    learner = find(name)
-    ordered, blas = (
-        run(learner(**LEARNERS[name]), KERNELS[kernel](products=products), X, y) for products in (None, "blas")
-    )
+    both = [KERNELS[kernel](products=products) for products in (None, "blas")]
+    ordered, blas = (run(find(name)(**LEARNERS[name]), one, X, y) for one in both)
     assert (blas.mistakes, blas.updates, blas.max_support) == (ordered.mistakes, ordered.updates, ordered.max_support)
 
 
@@ -72,10 +71,8 @@ def test_compiled_or_not_the_bits_are_the_same(dtype, monkeypatch):
 def test_distances_that_would_be_rounding_errors_are_refused():
     X, y = random_stream()
     kernel = KERNELS["gaussian"](products="blas")
-    with pytest.raises(
-        OutOfRangeError, match=r"too large for the gaussian\(.*\) kernel: scale .* leave out products: blas"
-    ):
-        Group(kernel, [find("perceptron")()]).feed(X + 1e6, y[None])
+    said = r"too large for the gaussian\(.*\) kernel: scale .* leave out products: blas"
+    raises(OutOfRangeError, said, Group(kernel, [find("perceptron")()]).feed, X + 1e6, y[None])
     assert run(find("perceptron")(), KERNELS["gaussian"](), X + 1e6, y).mistakes > 0
 
 
@@ -88,12 +85,11 @@ def test_in_an_estimator():
             blas.partial_fit(X[t : t + calls], y[t : t + calls], classes=[-1, 1])
         np.testing.assert_allclose(blas.decision_function(X), ordered.decision_function(X), rtol=1e-9, atol=1e-12)
         assert blas.mistakes_ == ordered.mistakes_
-    with pytest.raises(ValueError, match="products must be one of None, blas, got 'fast'"):
-        budgetrun.RBP(budget=20, products="fast").fit(X, y)
-    with pytest.raises(
-        ValueError, match="products is not a parameter of the multitask kernel: leave it out, got 'blas'"
-    ):
-        budgetrun.RBP(budget=20, products="blas", kernel="multitask", n_tasks=2).fit(np.abs(np.rint(X)), y)
+    said = "products must be one of None, blas, got 'fast'"
+    raises(ValueError, said, budgetrun.RBP(budget=20, products="fast").fit, X, y)
+    model = budgetrun.RBP(budget=20, products="blas", kernel="multitask", n_tasks=2)
+    said = "products is not a parameter of the multitask kernel: leave it out, got 'blas'"
+    raises(ValueError, said, model.fit, np.abs(np.rint(X)), y)
 
 
 def test_in_a_config(tmp_path):
@@ -102,5 +98,4 @@ def test_in_a_config(tmp_path):
         return {run.run_id for run in plan.runs}
 
     assert not ids() & ids(products="blas")
-    with pytest.raises(InputError, match=r"kernel\.products: must be .*'blas'.*, got 'fast'"):
-        ids(products="fast")
+    raises(InputError, r"kernel\.products: must be .*'blas'.*, got 'fast'", ids, products="fast")

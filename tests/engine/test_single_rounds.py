@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from cases import EXHAUSTIVE
+from faults import raises
 from sklearn.base import clone
 
 from budgetrun import estimators
@@ -30,11 +31,7 @@ CLASSIFIERS = {
 }
 GAUSSIAN = Gaussian(gamma=0.02)
 # "widening": bits, then integers, then floats. Each learner, kernel and kind is compiled, so not all combinations.
-CASES = [
-    ("perceptron", GAUSSIAN, "widening"),
-    ("rbp", GAUSSIAN, "bits"),
-    ("self_tuned", Linear(), "floats"),
-]
+CASES = [("perceptron", GAUSSIAN, "widening"), ("rbp", GAUSSIAN, "bits"), ("self_tuned", Linear(), "floats")]
 if EXHAUSTIVE:
     CASES += [
         ("perceptron", Polynomial(degree=2, gamma=0.1), "integers"),
@@ -145,10 +142,8 @@ def test_calls_of_a_classifier_can_be_mixed(name, kind):
     np.testing.assert_array_equal(mixed.weights_, fitted.weights_)
     np.testing.assert_array_equal(mixed.support_set_, fitted.support_set_)
     assert (mixed.n_rounds_, mixed.mistakes_) == (fitted.n_rounds_, fitted.mistakes_)
-    np.testing.assert_array_equal([mixed.decision_one(x) for x in X[:50]], fitted.decision_function(X[:50]))
-    np.testing.assert_array_equal(
-        [mixed.decision_function(x[None])[0] for x in X[:50]], fitted.decision_function(X[:50])
-    )
+    for decide in (mixed.decision_one, lambda x: mixed.decision_function(x[None])[0]):
+        np.testing.assert_array_equal([decide(x) for x in X[:50]], fitted.decision_function(X[:50]))
     assert [mixed.predict_one(x) for x in X[:50]] == fitted.predict(X[:50]).tolist()
     # Missing values are the means of all rows.
     gaps = np.where(np.arange(D) < 5, np.nan, X[:50])
@@ -194,13 +189,10 @@ def test_rows_that_are_not_numbers_are_refused_and_change_nothing():
             lambda row=row, label=label: model.learn_one(row, label),
             lambda row=row, label=label: model.partial_fit(np.asarray(row)[None], [label]),
         ):
-            with pytest.raises(ValueError, match=sentence):
-                call()
+            raises(ValueError, sentence, call)
         if label == 1:
-            with pytest.raises(ValueError, match=sentence):
-                model.decision_one(row)
-            with pytest.raises(ValueError, match=sentence):
-                model.predict(np.asarray(row)[None])
+            raises(ValueError, sentence, model.decision_one, row)
+            raises(ValueError, sentence, model.predict, np.asarray(row)[None])
     np.testing.assert_array_equal(model.decision_function(X), before)
     assert model.n_rounds_ == 101
     with pytest.raises(OutOfRangeError, match=f"rounds {T + 1} to {T + 1}: .* kernel overflows float64"):

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import random_stream
+from cases import fed, random_stream
 from reference import auto as reference
 
 from budgetrun import AutoClassifier, engine
@@ -42,9 +42,7 @@ def group_of(task, **given):
 
 
 def played(group, X, y, block=33):
-    return np.concatenate([group.feed(X[t : t + block], y[None, t : t + block]) for t in range(0, len(y), block)], -1)[
-        0
-    ]
+    return fed(group, X, y[None], block)[0]
 
 
 def is_seen_early(monkeypatch, seen=16):
@@ -151,8 +149,7 @@ def test_twins_take_as_much_as_the_members_again():
 def test_twins_need_memory(monkeypatch):
     is_seen_early(monkeypatch)
     X, y = stream("binary", long_tails=True)
-    n_members = len(find("auto")().members(2))
-    for memory, twins in ((10**9, n_members), (10**5, 0)):
+    for memory, twins in ((10**9, len(find("auto")().members(2))), (10**5, 0)):
         group = group_of("binary", memory=memory)
         played(group, X, y)
         assert sum(m["by_rank"] for m in group.members[0].hypothesis.members) == twins

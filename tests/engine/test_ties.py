@@ -112,9 +112,8 @@ def test_of_examples_at_equal_distances_the_oldest_leaves(learner, step, block):
         X[i, 4 * i : 4 * i + 4] = ORDERS[UNEQUAL[i]]
     X[:6] = X[:6][::step]
     name, variant, given = learner
-    f = fed(
-        find(name, variant)(budget=6, **given), Gaussian(gamma=0.06), X, np.array([1, -1] * 3 + [1]), block
-    ).hypothesis
+    y = np.array([1, -1] * 3 + [1])
+    f = fed(find(name, variant)(budget=6, **given), Gaussian(gamma=0.06), X, y, block).hypothesis
     assert f.rounds.tolist() == [1, 2, 3, 4, 5, 6]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from faults import raises
 
 import budgetrun
 from budgetrun import Fleet, Forgetron
@@ -34,19 +35,30 @@ def made(memory=6000, **options):
     return Fleet(memory, **{"gamma": 0.3, "dtype": "float64"} | options)
 
 
+@pytest.fixture
+def refused(reloaded):
+    """Check that a file of a fleet with another number in this place is refused, and put the number back."""
+
+    def with_number(fleet, array, place, wrong, sentence):
+        before = int(array[place])
+        array[place] = wrong
+        raises(InputError, sentence, reloaded, fleet)
+        array[place] = before
+
+    return with_number
+
+
 @pytest.mark.parametrize("dtype", ["float64", "sparse"])
 @pytest.mark.parametrize("policy", sorted(registry()))
-def test_batches_examples_and_files_give_the_same_bits(policy, dtype, tmp_path):
+def test_batches_examples_and_files_give_the_same_bits(policy, dtype, reloaded):
     keys, X, y = stream()
     whole = made(policy=policy, dtype=dtype).partial_fit(keys, sp.coo_array(X), y)
     fleet = made(policy=policy, dtype=dtype)
     scores = [fleet.partial_fit(keys[:150], X[:150], y[:150])]
-    fleet.save(tmp_path / "fleet")
-    fleet = budgetrun.load(tmp_path / "fleet")
+    fleet = reloaded(fleet)
     rows = X[150:200], (sp.csr_array(x[None]) for x in X[200:250])
     scores.append([fleet.learn_one(*one) for one in zip(keys[150:250], chain(*rows), y[150:250], strict=True)])
-    fleet.save(tmp_path / "fleet")
-    fleet = budgetrun.load(tmp_path / "fleet")
+    fleet = reloaded(fleet)
     scores.append(fleet.partial_fit(np.array(keys[250:], dtype=object), X[250:].tolist(), y[250:] > 0))
     assert np.concatenate(scores).tolist() == whole.tolist()
     assert fleet.memory_used <= 6000
@@ -60,10 +72,8 @@ def test_batches_examples_and_files_give_the_same_bits(policy, dtype, tmp_path):
 def test_one_key_is_the_forgetron_and_the_equal_split_is_several(variant):
     keys, X, y = stream()
     greedy = variant == "greedy"
-    one, alone = (
-        made(10**6, floor=20, policy="equal_split", greedy=greedy),
-        Forgetron(budget=20, gamma=0.3, variant=variant),
-    )
+    one = made(10**6, floor=20, policy="equal_split", greedy=greedy)
+    alone = Forgetron(budget=20, gamma=0.3, variant=variant)
     assert np.count_nonzero(one.partial_fit(["all"] * len(y), X, y) * y <= 0) == alone.fit(X, y).mistakes_
     assert one.predict(["all"] * len(y), X) == pytest.approx(alone.decision_function(X), abs=1e-12)
     several = made(10**6, floor=8, policy="equal_split", greedy=greedy)
@@ -80,8 +90,7 @@ def test_a_key_is_created_while_all_floors_fit():
         assert fleet.room_for([8, 9], 4) == min(2, 4 - key)
         fleet.learn_one(key, x, 1)
     assert fleet.room_for([8], 4) == 0
-    with pytest.raises(InputError, match="beside the floors of 3 keys"):
-        fleet.learn_one(4, x, 1)
+    raises(InputError, "beside the floors of 3 keys", fleet.learn_one, 4, x, 1)
     fleet.delete(2)
     assert fleet.learn_one(4, x, 1) == 0
 
@@ -95,9 +104,8 @@ def test_sparse_rows_have_the_bits_of_other_learners(n_features, kernel):
     X.data = (X.data - 0.5).astype(np.float32).astype(float)
     X[[7]] *= 0
     y, all_one = np.where(X @ rng.normal(size=n_features) > 0, 1, -1), ["all"] * 300
-    fleet, dense = (
-        made(10**8, floor=20, policy="equal_split", dtype=dtype, **kernel) for dtype in ("sparse", "float32")
-    )
+    given = {"floor": 20, "policy": "equal_split"} | kernel
+    fleet, dense = (made(10**8, dtype=dtype, **given) for dtype in ("sparse", "float32"))
     alone = Forgetron(budget=20, **kernel).fit(X, y)
     mistakes = [np.count_nonzero(one.partial_fit(all_one, X, y) * y <= 0) for one in (fleet, dense)]
     assert mistakes == [alone.mistakes_, alone.mistakes_]
@@ -106,7 +114,7 @@ def test_sparse_rows_have_the_bits_of_other_learners(n_features, kernel):
     assert fleet.predict(all_one, X) == pytest.approx(fleet.export("all").decision_function(X), rel=1e-9, abs=1e-12)
 
 
-def test_long_examples_leave_room_for_floors(tmp_path):
+def test_long_examples_leave_room_for_floors(reloaded):
     """A block of seven values has 68 bytes, an entry 24; the floor of a key is counted with the longest example."""
     charge, entries = 140 + 32, lambda n: 24 + 68 * n
     fleet = made(2 * charge + 8 * entries(3), dtype="sparse")
@@ -116,16 +124,14 @@ def test_long_examples_leave_room_for_floors(tmp_path):
         fleet.learn_one(2, sp.csr_array(eye[:n].sum(axis=0)[None]), (-1) ** i)
     assert fleet.memory_used == 2 * charge + 2 * (3 * entries(1) + entries(2))
     assert fleet.room_for([3], 0) == fleet.room_for([3], 40) == 0
-    fleet.save(tmp_path / "fleet")
-    for one in (fleet, budgetrun.load(tmp_path / "fleet")):
+    for one in (fleet, reloaded(fleet)):
         used = one.memory_used
         need = 2 * charge + 8 * entries(4)
         message = (
             f"memory: floors of 4 examples for 2 keys would take {need:,} bytes if examples had 22 values, and the "
             f"memory is {one.memory:,}; the least memory that would do is {need:,}"
         )
-        with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-            one.learn_one(1, eye[:22].sum(axis=0), 1)
+        raises(InputError, f"^{re.escape(message)}$", one.learn_one, 1, eye[:22].sum(axis=0), 1)
         with pytest.raises(InputError, match=r"^memory: floors of 4 examples for 2 keys would take "):
             one.partial_fit([1, 2], eye[:22].cumsum(axis=0)[-2:], [1, 1])
         with pytest.raises(InputError, match=r"^memory: 1 new key with a floor of 4 examples would take 1,084 bytes"):
@@ -138,7 +144,7 @@ def test_long_examples_leave_room_for_floors(tmp_path):
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_an_edited_file_of_sparse_rows_is_refused(shared, tmp_path):
+def test_an_edited_file_of_sparse_rows_is_refused(shared, reloaded, refused):
     """A chain of blocks without an end, or of blocks that are used twice."""
     keys, X, y = stream(60)
     fleet = made(12_000, dtype="sparse", shared_rows=shared)
@@ -150,36 +156,27 @@ def test_an_edited_file_of_sparse_rows_is_refused(shared, tmp_path):
     edits += [(memory.rows, (0, 2), -1), (memory.holders, 0, 5), (memory.ints, (0, 1), int(memory.ints[1, 1]))]
     edits += [(memory.links, (0, 5), 1), (memory.links, (int(memory.ints[0, 0]), 4), int(memory.ints[1, 0]))]
     edits += [(memory.holders, free - 1, -free), (memory.ints, (0, 3), 100), (memory.counts, 0, 11_000)]
-    for array, place, wrong in edits:
-        before = int(array[place])
-        array[place] = wrong
-        fleet.save(tmp_path / "fleet")
-        array[place] = before
-        with pytest.raises(InputError, match=r"damaged .*it(s counts are not| names entries that| holds more than)"):
-            budgetrun.load(tmp_path / "fleet")
+    for edit in edits:
+        refused(fleet, *edit, r"damaged .*it(s counts are not| names entries that| holds more than)")
     fleet._longest = 7
-    fleet.save(tmp_path / "fleet")
-    with pytest.raises(InputError, match=r"it holds more than its memory"):
-        budgetrun.load(tmp_path / "fleet")
+    raises(InputError, r"it holds more than its memory", reloaded, fleet)
 
 
 @pytest.mark.parametrize("options", [{}, {"greedy": True}, {"kernel": "polynomial", "degree": 2, "gamma": 0.1}])
-def test_export(options, tmp_path):
+def test_export(options, reloaded):
     keys, X, y = stream()
     fleet = made(**options)
     fleet.partial_fit(keys, X, y)
     for key, held in zip(fleet.keys, fleet.facts()["held"], strict=True):
-        fleet.export(key).save(tmp_path / "model")
-        model = budgetrun.load(tmp_path / "model")
+        model = reloaded(fleet.export(key))
         assert model.decision_function(X) == pytest.approx(fleet.predict([key] * len(X), X), rel=1e-9, abs=1e-12)
         assert len(model.support_set_) == held
         model.partial_fit(X, y)
         assert len(model.support_set_) <= held
-    with pytest.raises(KeyError):
-        fleet.export("none")
+    raises(KeyError, "none", fleet.export, "none")
 
 
-def test_delete_gives_room_to_others(tmp_path):
+def test_delete_gives_room_to_others(reloaded):
     keys, X, y = stream()
     fleet = made()
     fleet.partial_fit(keys, X, y)
@@ -193,16 +190,14 @@ def test_delete_gives_room_to_others(tmp_path):
     assert fleet.predict_one("key 3", X[0]) == 0
     assert fleet.learn_one("key 3", X[0], 1) == 0
     assert fleet.predict_one("key 3", X[0]) == 1
-    with pytest.raises(KeyError):
-        fleet.delete("none")
+    raises(KeyError, "none", fleet.delete, "none")
     for key in list(fleet.keys):
         fleet.delete(key)
-    fleet.save(tmp_path / "empty")
-    empty = budgetrun.load(tmp_path / "empty")
+    empty = reloaded(fleet)
     assert (len(empty), empty.memory_used) == (0, 0)
 
 
-def test_labellings_of_one_stream(tmp_path):
+def test_labellings_of_one_stream(reloaded):
     """Rows are stored once; what no key holds is not stored."""
     _, X, _ = stream()
     Y = np.where(X @ np.random.default_rng(1).normal(size=(4, len(KEYS))) > 0, 1, -1)
@@ -212,8 +207,7 @@ def test_labellings_of_one_stream(tmp_path):
     assert fleet.facts()["rounds"].tolist() == np.count_nonzero(Y, axis=0).tolist()
     again = made(20_000, shared_rows=True)
     again.partial_fit(KEYS, X[:77], Y[:77])
-    again.save(tmp_path / "fleet")
-    rest = budgetrun.load(tmp_path / "fleet").partial_fit(KEYS[::-1], X[77:], Y[77:, ::-1])
+    rest = reloaded(again).partial_fit(KEYS[::-1], X[77:], Y[77:, ::-1])
     assert rest[:, ::-1].tolist() == whole[77:].tolist()
     n_bytes = 24 * int(fleet.facts()["held"].sum())
     assert fleet.memory_used < n_bytes + 36 * fleet.facts()["held"].sum()
@@ -222,8 +216,7 @@ def test_labellings_of_one_stream(tmp_path):
     assert model.decision_function(X) == pytest.approx(fleet.predict([KEYS[1]] * len(X), X), rel=1e-9, abs=1e-12)
     fleet.delete(KEYS[1])
     assert fleet.partial_fit(KEYS[2:], X[:9], Y[:9, 2:]).shape == (9, 7)
-    with pytest.raises(ValueError, match=r"with shared_rows, all keys learn together: use partial_fit"):
-        fleet.learn_one(0, X[0], 1)
+    raises(ValueError, r"with shared_rows, all keys learn together: use partial_fit", fleet.learn_one, 0, X[0], 1)
     with pytest.raises(ValueError, match=r"with shared_rows, the keys are those of the first call, and 77 is new"):
         fleet.partial_fit([77], X, Y[:, :1])
 
@@ -270,8 +263,7 @@ def test_what_is_refused_changes_nothing():
         f"memory: 9 new keys with a floor of 4 examples would take {need:,} bytes, and beside the floors of 0 keys "
         f"only {fleet.memory:,} of {fleet.memory:,} bytes are free; the least memory that would do is {need:,}"
     )
-    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
-        fleet.partial_fit(KEYS, X[:9], y[:9])
+    raises(InputError, f"^{re.escape(message)}$", fleet.partial_fit, KEYS, X[:9], y[:9])
     assert len(fleet) == 0
     fleet.partial_fit(KEYS[:4], X[:4], y[:4])
     used = fleet.memory_used
@@ -284,16 +276,12 @@ def test_what_is_refused_changes_nothing():
         ("a", [1, np.nan, 0, 0], 1, "examples must be finite numbers, in the range of float64"),
         ("a", ["a", "b", "c", "d"], 1, "examples must be numbers, got the dtype <U1"),
     ):
-        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-            fleet.learn_one(key, x, label)
-        with pytest.raises(ValueError, match=r".+"):
-            fleet.partial_fit([key], [x], [label])
+        raises(ValueError, f"^{re.escape(sentence)}$", fleet.learn_one, key, x, label)
+        raises(ValueError, r".+", fleet.partial_fit, [key], [x], [label])
     with pytest.raises(ValueError, match=r"^2 keys and 1 rows need labels of shape \(1,\), got \(1,\)$"):
         fleet.partial_fit([0, 1], X[:1], y[:1])
-    with pytest.raises(ValueError, match=r"^X must have the shape \(n, d\), got \(4,\)$"):
-        fleet.partial_fit([0], X[0], y[:1])
-    with pytest.raises(ValueError, match=r"in the range of float32"):
-        Fleet(10_000).learn_one(0, [1e200], 1)
+    raises(ValueError, r"^X must have the shape \(n, d\), got \(4,\)$", fleet.partial_fit, [0], X[0], y[:1])
+    raises(ValueError, r"in the range of float32", Fleet(10_000).learn_one, 0, [1e200], 1)
     assert (len(fleet), fleet.memory_used) == (4, used)
     for options, sentence in (
         ({"policy": "best"}, "policy must be one of equal_split, .*, got 'best'"),
@@ -303,10 +291,8 @@ def test_what_is_refused_changes_nothing():
         ({"memory": "lots"}, "'lots' is not a size; give a number with K, M or G, like 8G"),
         ({"memory": 0}, "memory must be .*, got 0"),
     ):
-        with pytest.raises(ValueError, match=f"^{sentence}"):
-            made(**options)
-    with pytest.raises(InputError, match=r"more than can be had here; give less"):
-        made(10**15).learn_one(0, X[0], 1)
+        raises(ValueError, f"^{sentence}", made, **options)
+    raises(InputError, r"more than can be had here; give less", made(10**15).learn_one, 0, X[0], 1)
 
 
 def test_rows_play_as_they_are_stored():
@@ -332,17 +318,12 @@ def test_keys_are_numbers_or_text():
 
 def test_numbers_out_of_range_are_one_sentence():
     fleet = made(kernel="linear")
-    with pytest.raises(ValueError, match=r"^examples are too large for the kernel linear: scale them$"):
-        fleet.learn_one(0, [1e160, 0], 1)
+    raises(ValueError, r"^examples are too large for the kernel linear: scale them$", fleet.learn_one, 0, [1e160, 0], 1)
     fleet.learn_one(0, [1.2e154, 0], 1)
     fleet.learn_one(0, [0, 1.2e154], 1)
-    for call in (
-        fleet.predict_one,
-        lambda key, x: fleet.predict([key], [x]),
-        lambda key, x: fleet.learn_one(key, x, 1),
-    ):
-        with pytest.raises(InputError, match=r"^an example: the scores are not finite"):
-            call(0, [9e153, 9e153])
+    calls = fleet.predict_one, lambda key, x: fleet.predict([key], [x]), lambda key, x: fleet.learn_one(key, x, 1)
+    for call in calls:
+        raises(InputError, r"^an example: the scores are not finite", call, 0, [9e153, 9e153])
     assert fleet.facts()["mistakes"].tolist() == [2]
 
 
@@ -359,8 +340,7 @@ def test_one_thread_at_a_time(monkeypatch):
     thread = threading.Thread(target=fleet.predict_one, args=(0, [1.0]))
     thread.start()
     assert inside.wait(60)
-    with pytest.raises(RuntimeError, match=r"another thread uses this Fleet"):
-        fleet.learn_one(0, [1.0], 1)
+    raises(RuntimeError, r"another thread uses this Fleet", fleet.learn_one, 0, [1.0], 1)
     goes_on.set()
     thread.join()
 
@@ -414,7 +394,7 @@ def test_the_committed_growth_is_within_the_account():
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("policy", ["oldest", "random"])
-def test_a_file_that_names_what_is_not_there_is_refused(policy, shared, tmp_path):
+def test_a_file_that_names_what_is_not_there_is_refused(policy, shared, reloaded, refused):
     """Compiled code looks at no limits."""
     fleet = made(5000, policy=policy, shared_rows=shared)
     keys, X, y = stream(60)
@@ -426,35 +406,25 @@ def test_a_file_that_names_what_is_not_there_is_refused(policy, shared, tmp_path
     for name, columns in arrays.items():
         for column in columns:
             array = getattr(fleet._memory, name)
-            places = (0, column) if array.ndim == 2 else column
-            before = int(array[places])
+            place = (0, column) if array.ndim == 2 else column
             for wrong in (-1, 10**6):
-                array[places] = wrong
-                fleet.save(tmp_path / "fleet")
-                array[places] = before
-                with pytest.raises(InputError, match=r"damaged \(it names (entries|learners) that are not there"):
-                    budgetrun.load(tmp_path / "fleet")
+                refused(fleet, array, place, wrong, r"damaged \(it names (entries|learners) that are not there")
     if policy == "random":
         leaves = fleet._memory.tree[len(fleet._memory.tree) // 2 :][:2]
         for change in ([-(10**6), 10**6], [10**6, -(10**6)]):
             leaves += change
-            fleet.save(tmp_path / "fleet")
+            raises(InputError, "it names learners that are not there", reloaded, fleet)
             leaves -= change
-            with pytest.raises(InputError, match="it names learners that are not there"):
-                budgetrun.load(tmp_path / "fleet")
     for number in (-1, 10**6):
         fleet._numbers["new"] = number
-        fleet.save(tmp_path / "fleet")
-        del fleet._numbers["new"]
-        with pytest.raises(InputError, match=r"it names learners that are not there"):
-            budgetrun.load(tmp_path / "fleet")
-    fleet.save(tmp_path / "fleet")
-    assert budgetrun.load(tmp_path / "fleet").predict(KEYS, X[:9]).tolist() == fleet.predict(KEYS, X[:9]).tolist()
+        raises(InputError, r"it names learners that are not there", reloaded, fleet)
+    del fleet._numbers["new"]
+    assert reloaded(fleet).predict(KEYS, X[:9]).tolist() == fleet.predict(KEYS, X[:9]).tolist()
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "polynomial"])
 @pytest.mark.parametrize("shared", [False, True], ids=["own rows", "shared rows"])
-def test_bits_give_the_same_in_less_memory(kernel, shared, tmp_path):
+def test_bits_give_the_same_in_less_memory(kernel, shared, reloaded):
     """Zeros and ones are packed; sums of them are exact, so that nothing else changes."""
     rng = np.random.default_rng(0)
     X, keys = rng.integers(0, 2, (200, 21)), np.arange(3) if shared else rng.integers(0, 3, 200)
@@ -464,11 +434,8 @@ def test_bits_give_the_same_in_less_memory(kernel, shared, tmp_path):
     assert bits.example_bytes(21) == (24 + 3 + 12 if shared else 24 + 8)
     assert (bits.partial_fit(keys, X, Y) == plain.partial_fit(keys, X, Y)).all()
     assert (bits.predict([0] * 9, X[:9].astype(bool)) == plain.predict([0] * 9, X[:9])).all()
-    alone = bits.export(0)
-    np.testing.assert_allclose(alone.decision_function(X), bits.predict([0] * 200, X), atol=1e-9)
-    bits.save(tmp_path / "bits")
-    assert (budgetrun.load(tmp_path / "bits").predict([1] * 9, X[:9]) == bits.predict([1] * 9, X[:9])).all()
+    np.testing.assert_allclose(bits.export(0).decision_function(X), bits.predict([0] * 200, X), atol=1e-9)
+    assert (reloaded(bits).predict([1] * 9, X[:9]) == bits.predict([1] * 9, X[:9])).all()
     with pytest.raises(ValueError, match=r"^with dtype='bits', examples must be zeros and ones$"):
         bits.predict([0], np.full((1, 21), 0.5))
-    with pytest.raises(ValueError, match=r"^examples have 21 features, got 24$"):
-        bits.predict([0], np.zeros((1, 24)))
+    raises(ValueError, r"^examples have 21 features, got 24$", bits.predict, [0], np.zeros((1, 24)))

@@ -6,11 +6,9 @@ from reference import fleet_adversaries
 from reference.fleet import POLICIES, Oldest, U_of, split
 from reference.fleet_adversaries import K, Restless, Spiteful, Watched
 
-EACH = pytest.mark.parametrize("policy", POLICIES)
 ROUNDING = 1e-9
 
 
-EVERY_STREAM = pytest.mark.parametrize("stream", fleet_adversaries.STREAMS)
 EVERY_POLICY = [*POLICIES.values(), Spiteful, Restless]
 
 
@@ -38,7 +36,7 @@ def test_theorem_with_floors_of_83(policy, stream):
     assert {"floor", "product"} <= check(made).keys()
 
 
-@EVERY_STREAM
+@pytest.mark.parametrize("stream", fleet_adversaries.STREAMS)
 @pytest.mark.parametrize("floor", [0, 2])
 def test_sum_bound(stream, floor):
     """M <= 2 sum ||g||^2 + 4 sum L for competitors that share U^2; N is what the policy promises."""
@@ -59,7 +57,7 @@ def check(made):
     return found
 
 
-@EACH
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("m", [2, 3, 5])
 def test_no_policy_wins_at_paging(policy, m):
     """Learners that share one orthonormal example more than fits: the one that is missing is asked for."""

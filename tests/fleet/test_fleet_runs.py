@@ -1,6 +1,5 @@
 """Fleets in configs: rows as the reference gives them, the equal split of bytes, bounds, and messages."""
 
-import csv
 import json
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from reference import fleet as slow
 from reference.forgetron import self_tuned
 from reference.kernel_expansion import gaussian
-from sweeping import rows, run, written
+from sweeping import printed, rows, run, written
 
 from budgetrun.config import load
 from budgetrun.config.schema import DatasetSpec
@@ -89,8 +88,7 @@ def test_keys_are_those_of_the_reference(tmp_path, table):
             made.learner(key)
         for one in rounds:
             made.play(*one)
-        facts = json.loads(row["facts"])
-        assert facts["mistakes"] == [f.M for f in made.learners.values()]
+        assert json.loads(row["facts"])["mistakes"] == [f.M for f in made.learners.values()]
         assert int(row["mistakes"]) == made.M
 
 
@@ -149,8 +147,7 @@ def test_bounds_are_checked_and_violations_found(tmp_path, table, capsys):
     swept(tmp_path, config_of(tmp_path, table, algorithms))
     code, out, err = run(capsys, "bounds", tmp_path / "fleets")
     assert (code, err) == (0, "")
-    with (tmp_path / "fleets" / "bounds.csv").open(newline="") as file:
-        checked = [row for row in csv.DictReader(file) if row["applies"] == "yes"]
+    checked = [row for row in rows(tmp_path / "fleets", "bounds.csv") if row["applies"] == "yes"]
     names = ("Q <= A", "step 3", "measured", "Theorem 1", "sizes held", "sum")
     assert {row["theorem"] for row in checked} <= {f"Shared memory, {name}" for name in names}
     assert {("sum bound", "sum"), ("oldest", "Q <= A"), ("oldest", "measured")} <= {
@@ -162,8 +159,7 @@ def test_bounds_are_checked_and_violations_found(tmp_path, table, capsys):
     (tmp_path / "fleets" / "runs.csv.sha256").unlink()
     part = text.index('""invariant"": ')
     (tmp_path / "fleets" / "runs.csv").write_text(text[:part] + '""invariant"": 2.5, ""was' + text[part + 2 :])
-    code, out, err = run(capsys, "bounds", tmp_path / "fleets")
-    assert code == 1
+    out, err = printed(1, run(capsys, "bounds", tmp_path / "fleets"))
     assert "2.5 damage, but Shared memory, Q <= A allows 0" in err
 
 
@@ -176,9 +172,7 @@ def test_bounds_are_checked_and_violations_found(tmp_path, table, capsys):
     ({"policy": "oldest"}, "regression", "must be one of binary, equal_splits, multiclass with a shared memory"),
 ])  # fmt: skip
 def test_wrong_configs_have_words(tmp_path, table, capsys, given, task, message):
-    path = config_of(tmp_path, table, [{"shared_memory": 1000, **given}], task)
-    code, _, err = run(capsys, "check", path)
-    assert code == 2
+    _, err = printed(2, run(capsys, "check", config_of(tmp_path, table, [{"shared_memory": 1000, **given}], task)))
     assert message in err
 
 
@@ -189,6 +183,5 @@ def test_wrong_configs_have_words(tmp_path, table, capsys, given, task, message)
 ])  # fmt: skip
 def test_runs_that_cannot_start_say_why(tmp_path, table, capsys, given, task, message):
     path = config_of(tmp_path, table, [{"shared_memory": 1000, **given}], task)
-    code, _, err = run(capsys, "sweep", path, "--results", tmp_path)
-    assert code == 1
+    _, err = printed(1, run(capsys, "sweep", path, "--results", tmp_path))
     assert message in err

@@ -10,24 +10,8 @@ from reference.fleet import POLICIES, Fleet, U_of, events, fleet
 from reference.kernel_expansion import gaussian
 
 from budgetrun.fleet import SharedMemory, registry
-from budgetrun.fleet.memory import (
-    BYTES,
-    ENTRIES,
-    FEWEST,
-    FLOOR,
-    NEW_ROW,
-    NORM,
-    SEEN,
-    SHRINKING,
-    SIZE,
-    M,
-    Q,
-    bytes_of,
-    flat,
-    packed,
-    play_batch,
-    play_stream,
-)
+from budgetrun.fleet import memory as at
+from budgetrun.fleet.memory import bytes_of, flat, packed, play_batch, play_stream
 from budgetrun.kernels import Gaussian, compiling
 
 LEARNERS, LIMIT = 7, 20
@@ -52,22 +36,23 @@ def stream(n_rounds, seed=1):
 def made(policy, floor, greedy=False, limit=LIMIT, **options):
     options = {"n_features": 3, "dtype": "float64", "entry_bytes": 1, "row_bytes": 0} | options
     memory = SharedMemory(KERNEL, registry()[policy](), limit=limit, most_learners=LEARNERS, greedy=greedy, **options)
-    memory.ints[:, FLOOR] = floor
+    memory.ints[:, at.FLOOR] = floor
     return memory
 
 
 def check_same(memory, expected):
     learners = sorted(expected.learners.values(), key=lambda f: f.number)
     n = len(learners)
-    assert memory.longs[:n, M].tolist() == [f.M for f in learners]
-    assert memory.ints[:n, SIZE].tolist() == [len(f.held) for f in learners]
-    assert memory.counts[ENTRIES] == sum(len(f.held) for f in learners)
-    np.testing.assert_allclose(memory.ones[:n, Q], [f.Q for f in learners], atol=1e-9)
-    np.testing.assert_allclose(memory.ones[:n, NORM], [f.norm() ** 2 for f in learners], atol=1e-9)
+    assert memory.longs[:n, at.M].tolist() == [f.M for f in learners]
+    assert memory.ints[:n, at.SIZE].tolist() == [len(f.held) for f in learners]
+    assert memory.counts[at.ENTRIES] == sum(len(f.held) for f in learners)
+    np.testing.assert_allclose(memory.ones[:n, at.Q], [f.Q for f in learners], atol=1e-9)
+    np.testing.assert_allclose(memory.ones[:n, at.NORM], [f.norm() ** 2 for f in learners], atol=1e-9)
     shrinkings = [f.shrinking(U_of(f.floor)) for f in learners]
-    np.testing.assert_allclose(memory.ones[:n, SHRINKING], shrinkings, atol=1e-9)
+    np.testing.assert_allclose(memory.ones[:n, at.SHRINKING], shrinkings, atol=1e-9)
     fewest = [0 if np.inf == f.N else f.N for f in learners]
-    assert (memory.ints[:n, FEWEST] <= fewest).all() if memory.greedy else memory.ints[:n, FEWEST].tolist() == fewest
+    found = memory.ints[:n, at.FEWEST]
+    assert (found <= fewest).all() if memory.greedy else found.tolist() == fewest
 
 
 @EACH
@@ -105,8 +90,8 @@ def test_shared_rows(policy, greedy, sizes):
     play_stream(memory, *flat(X), Y, scores)
     np.testing.assert_allclose(scores, [[s.get(j, 0) for j in range(LEARNERS)] for s in expected.scores], atol=1e-9)
     check_same(memory, expected)
-    assert memory.counts[BYTES] == expected.size()
-    assert (memory.longs[:, SEEN] == np.count_nonzero(Y, axis=0)).all()
+    assert memory.counts[at.BYTES] == expected.size()
+    assert (memory.longs[:, at.SEEN] == np.count_nonzero(Y, axis=0)).all()
 
 
 @EACH
@@ -140,8 +125,8 @@ def test_sparse_rows(policy, greedy, shares):
             out = np.zeros(1)
             play_batch(memory, *rows, learners[[t]], np.zeros(1, dtype=np.int64), labels[learners[[t]]], out)
             assert out[0] == pytest.approx(expected.scores[-1][learners[t]], abs=1e-9)
-        assert memory.counts[BYTES] == expected.size()
-        assert policy == "equal_split" or memory.counts[BYTES] <= limit
+        assert memory.counts[at.BYTES] == expected.size()
+        assert policy == "equal_split" or memory.counts[at.BYTES] <= limit
     check_same(memory, expected)
     memory._check()
 
@@ -182,9 +167,9 @@ def test_memory_is_freed_and_used_again(policy):
     play_batch(memory, *flat(X), learners, np.zeros(200, dtype=np.int64), y, np.zeros(200))
     for j in range(LEARNERS):
         memory.forget(j)
-    assert memory.counts[BYTES] == 0
+    assert memory.counts[at.BYTES] == 0
     assert not memory.tree[1]
-    memory.ints[:, FLOOR] = 2
+    memory.ints[:, at.FLOOR] = 2
     again, scores = made(policy, 2), np.zeros((2, 200))
     for one, out in zip((memory, again), scores, strict=True):
         if policy == "random":
@@ -198,4 +183,4 @@ def test_places_of_rows_are_taken_again():
     memory = made("oldest", 1, shares=True, entry_bytes=0, row_bytes=1)
     play_stream(memory, *flat(X), Y, np.zeros(Y.shape))
     # As many as are held at once, and the one that comes.
-    assert memory.counts[NEW_ROW] <= LIMIT + 1
+    assert memory.counts[at.NEW_ROW] <= LIMIT + 1

@@ -118,12 +118,7 @@ _CSR = {
 }
 # Of each format: valid contents of files that are read together.
 VALID = {
-    "csv": [
-        (_TABLE,),
-        (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",),
-        (b"1;2\r\n-1;3\r\n",),
-        (b"1,2,3\n", b"-1,5,6\n"),
-    ],
+    "csv": [(_TABLE,), (b"1 0.5 -2\n-1  1e-3 .5 \n1 7. +3\n",), (b"1;2\r\n-1;3\r\n",), (b"1,2,3\n", b"-1,5,6\n")],
     "libsvm": [(_LIBSVM,), (b"+1 70:1 90:2\n-1\n+1 3:1\n",), (b"1 3:2\n", b"-1 3:1\n")],
     "npz": [
         (npz_file(X=np.array([[0.0, 1.5], [2, 0]]), y=np.array([1, -1])),),

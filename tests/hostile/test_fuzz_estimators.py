@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from faults import raises
 from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence
@@ -95,8 +96,7 @@ def finite_or_refused(data, names):
         scores = fitted.decision_function(given)
         assert np.isfinite(scores).all()
         assert set(fitted.predict(given)) <= set(y)
-        restored = pickle.loads(pickle.dumps(fitted))
-        np.testing.assert_array_equal(restored.decision_function(given), scores)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).decision_function(given), scores)
     except (InputError, ValueError) as error:
         one_sentence(error, most=2000, lines=9)
 
@@ -107,10 +107,8 @@ def test_a_refused_call_changes_nothing(name):
     fitted = CLASSIFIERS[name](**arguments(CLASSIFIERS[name]), kernel=kernel, missing="refuse").fit(BASE, Y)
     before = fitted.decision_function(BASE)
     for X in (X for key, X in WRONG.items() if key != "huge" or kernel == "linear"):
-        with pytest.raises(ValueError, match=r"overflows|features|NaN|minimum"):
-            fitted.partial_fit(X, Y[: len(X)])
-    with pytest.raises(ValueError, match="not among the classes"):
-        fitted.partial_fit(BASE, Y + 5)
+        raises(ValueError, r"overflows|features|NaN|minimum", fitted.partial_fit, X, Y[: len(X)])
+    raises(ValueError, "not among the classes", fitted.partial_fit, BASE, Y + 5)
     np.testing.assert_array_equal(fitted.decision_function(BASE), before)
     assert fitted.n_rounds_ == len(BASE)
 
@@ -119,10 +117,8 @@ def test_a_call_that_fails_half_way_leaves_nothing_fitted():
     fitted = budgetrun.Perceptron(kernel="linear").fit(BASE, Y)
     X = np.vstack([BASE] * 10)
     X[300] = 1e300
-    with pytest.raises(ValueError, match=r"rounds 321 to 384: the linear kernel overflows float64"):
-        fitted.partial_fit(X, np.tile(Y, 10))
-    with pytest.raises(ValueError, match="not fitted yet"):
-        fitted.predict(BASE)
+    raises(ValueError, r"rounds 321 to 384: the linear kernel overflows float64", fitted.partial_fit, X, np.tile(Y, 10))
+    raises(ValueError, "not fitted yet", fitted.predict, BASE)
 
 
 @pytest.mark.parametrize(("raised", "said"), [

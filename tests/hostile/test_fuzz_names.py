@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import sweeping
 import yaml
 from click.testing import CliRunner
 from hypothesis import given
@@ -76,19 +77,18 @@ def played(name, content, options):
             Path(name).write_bytes(content)
         except (OSError, ValueError):
             return None
-        result = CliRunner().invoke(main, ["run", *OPTIONS, *options, "--", name])
-        if refused(result):
+        if refused(CliRunner().invoke(main, ["run", *OPTIONS, *options, "--", name])):
             assert not list(Path("results").rglob("runs.csv"))
             return None
         (state,) = Path("results").rglob("stream.state")
         assert state.resolve().parent.parent == Path("results").resolve()
-        rows = list(csv.DictReader(io.StringIO((state.parent / "runs.csv").read_text())))
+        first = sweeping.rows(state.parent)[0]
         config = yaml.safe_load((state.parent / "config.yaml").read_text())
         assert config.keys() <= {"name", "description", "seed", "datasets", "kernel", "algorithms", "report"}
         found = CliRunner().invoke(main, ["predict", str(state), "--", name])
         assert not refused(found)
         kept = ("mistakes", "updates", "support_size", "kernel")
-        return {key: rows[0][key] for key in kept}, found.stdout, config["datasets"][0].get("label_column")
+        return {key: first[key] for key in kept}, found.stdout, config["datasets"][0].get("label_column")
 
 
 def refused(result):

@@ -82,10 +82,8 @@ def check(model, twin, calls, code):
             continue
         rows = [(given_x, y)]
         if name == "learn_many":
-            rows = [
-                (dict(zip(given_x.columns, row, strict=True)), label)
-                for row, label in zip(given_x.values, y, strict=True)
-            ]
+            each = zip(given_x.values, y, strict=True)
+            rows = [(dict(zip(given_x.columns, row, strict=True)), label) for row, label in each]
         for x, label in rows:
             lost = [key for key, value in x.items() if is_missing(value)]
             plain = {key: float(0 if key in lost else value) for key, value in x.items()}

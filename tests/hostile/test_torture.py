@@ -1,11 +1,11 @@
 """A few of the attacks of ``make torture``: kills at random moments lose, double or change no run."""
 
-import csv
 import re
 from pathlib import Path
 
 import fuzz
 import pytest
+import sweeping
 import torture
 from cases import EXHAUSTIVE
 
@@ -29,8 +29,7 @@ def test_the_counts_of_contributing_are_those_of_the_last_attacks():
 def test_the_counts_of_fuzzing_are_of_properties_that_exist_and_did_not_fail():
     text = (Path(torture.TOP) / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert all(f"\n{line}\n" in text for line in fuzz.summary())
-    with fuzz.TABLE.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    found = sweeping.rows(fuzz.TABLE.parent, fuzz.TABLE.name)
     properties = {
         f"{path.name}::{name}"
         for path in Path(__file__).parent.glob("test_fuzz_*.py")
@@ -38,5 +37,5 @@ def test_the_counts_of_fuzzing_are_of_properties_that_exist_and_did_not_fail():
             r"^@given\(.*?^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
         )
     }
-    assert {row["property"] for row in rows} <= properties
-    assert {row["failed"] for row in rows} == {"0"}
+    assert {row["property"] for row in found} <= properties
+    assert {row["failed"] for row in found} == {"0"}

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from cases import STREAMS, all_cases, coded_stream, fed, firsts, paired, random_stream
+from faults import raises
 
 from budgetrun import kernels
 from budgetrun.base.problem import BINARY as TWO
@@ -192,5 +193,4 @@ def test_a_learner_that_fails_leaves_the_others_alone(problem):
     assert [group.members[i].count.mistakes for i in (0, 2, 3)] == alone
     assert np.isnan(scores[1]).all()
     assert np.isfinite(scores[[0, 2, 3]]).all()
-    with pytest.raises(RuntimeError, match="on purpose"):
-        play(Faulty(), X, y)
+    raises(RuntimeError, "on purpose", play, Faulty(), X, y)

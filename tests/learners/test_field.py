@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from cases import STREAMS, random_stream
+from faults import raises
 
 from budgetrun import kernels
 from budgetrun.engine import Group, run
 from budgetrun.learners import find
 from budgetrun.learners.bpa import onto_two
-
-KERNEL = kernels.Gaussian(gamma=0.5)
 
 
 def test_projections_on_two_examples():
@@ -69,12 +68,11 @@ def test_the_current_value_is_that_of_the_changed_hypothesis(name, variant, give
             super().update(f, label, score)
             assert f.current == pytest.approx(f.score(X[f.now - 1 : f.now]).item(), rel=1e-8, abs=1e-8)
 
-    run(Checked(**given), KERNEL, X, y, block_size=50)
+    run(Checked(**given), kernels.Gaussian(gamma=0.5), X, y, block_size=50)
 
 
 def test_no_more_examples_leave_than_there_are():
-    with pytest.raises(ValueError, match=r"^k must be at most budget, 5, got 6$"):
-        find("dualsgd")(budget=5, k=6)
+    raises(ValueError, r"^k must be at most budget, 5, got 6$", find("dualsgd"), budget=5, k=6)
     assert [find("dualsgd")(budget=B).k for B in (1, 12, 13, 100)] == [1, 2, 3, 20]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import EXHAUSTIVE, random_stream
+from faults import raises
 
 from budgetrun import kernels
 from budgetrun.base.errors import InputError, OutOfRangeError
@@ -11,7 +12,6 @@ from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import merging
 from budgetrun.kernels.kinds import IntegerRows
 from budgetrun.learners import find
-from budgetrun.state import load_state, save_state
 
 KERNEL = kernels.Gaussian(gamma=0.05)
 
@@ -38,14 +38,13 @@ def test_bits_integers_floats_and_sparse_rows_give_the_same_bits(block):
         np.testing.assert_array_equal(other.coef, f.coef)
 
 
-def test_points_are_no_examples_and_survive_a_file(tmp_path):
+def test_points_are_no_examples_and_survive_a_file(reloaded):
     X, y = whole_stream()
     whole, scores = fed(X, y)
     assert ((whole.support_set % 1) != 0).any()
     group = Group(KERNEL, [find("bsgd", "merging")(budget=15, regulariser=0.01)])
     group.feed(X[:85], y[None, :85])
-    save_state(tmp_path / "state", group)
-    again, _ = load_state(tmp_path / "state")
+    again = reloaded(group)
     np.testing.assert_array_equal(again.feed(X[85:], y[None, 85:])[0], scores[85:])
     others = np.random.default_rng(0).normal(size=(9, X.shape[1]))
     f = again.members[0].hypothesis
@@ -68,8 +67,7 @@ def test_only_the_gaussian_kernel(variant):
     sentence = (
         r"^bsgd: merging is for the gaussian kernel, got linear: use the gaussian kernel, or variant removal or p"
     )
-    with pytest.raises(InputError, match=sentence):
-        Group(kernels.Linear(), [find("bsgd", variant)(budget=5)])
+    raises(InputError, sentence, Group, kernels.Linear(), [find("bsgd", variant)(budget=5)])
     if variant == "merging":
         with pytest.raises(InputError, match=sentence):
             Group(kernels.Linear(), [find("bsgd", variant, "multiclass")(budget=5)], n_classes=3)
@@ -85,8 +83,7 @@ def test_overflow_is_named():
 def test_points_of_very_many_features_are_refused():
     rows = sp.csr_array((np.ones(2), ([0, 1], [5, 3_000_000])), shape=(2, 3_000_001))
     sentence = "points that are not examples are stored densely, and .* take more than 1 GB: use a smaller budget"
-    with pytest.raises(InputError, match=sentence):
-        fed(sp.vstack([rows] * 40, format="csr"), np.array([1, -1] * 40))
+    raises(InputError, sentence, fed, sp.vstack([rows] * 40, format="csr"), np.array([1, -1] * 40))
 
 
 def test_tables_hold_what_a_search_finds():

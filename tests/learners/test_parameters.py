@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from faults import raises
 
 from budgetrun.config.problems import ValueType
 from budgetrun.engine import run
@@ -74,8 +75,7 @@ def test_what_follows_from_other_parameters():
         assert C**2 + 2 * (1 - alpha) * B * C == pytest.approx(1)
         assert find("projected_alma")(eta=0.1, alpha=alpha, B=B, C=C).C == C
         message = f"with alpha={alpha:g} and B={B:g} leave C out, or use C={C:.9g}"
-        with pytest.raises(ValueError, match=re.escape(message)):
-            find("projected_alma")(eta=0.1, alpha=alpha, B=B, C=C + 1e-5)
+        raises(ValueError, re.escape(message), find("projected_alma"), eta=0.1, alpha=alpha, B=B, C=C + 1e-5)
 
 
 def test_rows_of_zeros_are_divided_by_one():
@@ -93,8 +93,7 @@ def test_rows_of_zeros_are_divided_by_one():
 ])  # fmt: skip
 def test_label_kernels_and_costs_are_checked(label_kernel, costs, message):
     made = find("projectron++", task="multiclass").of
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        made(label_kernel, costs, eta=0.1)
+    raises(ValueError, f"^{re.escape(message)}$", made, label_kernel, costs, eta=0.1)
     # Zeros are allowed in both.
     assert made(np.ones((2, 2)), np.zeros((2, 2)), eta=0.1).costs.tolist() == [[0, 0], [0, 0]]
 
@@ -110,8 +109,7 @@ def test_label_kernels_of_hierarchies():
     wanted = [[1, third, sixth, 0], [third, 1, sixth, 0], [sixth, sixth, 1, 0], [0, 0, 0, 1]]
     assert label_kernel("((0 1) 2) 10") == pytest.approx(np.array(wanted))
     for text, message in [("(0", "unmatched '('"), ("0)", "unmatched ')'"), ("0 0", "has 0 twice"), ("(7)", "has 1")]:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            label_kernel(text)
+        raises(ValueError, re.escape(message), label_kernel, text)
 
 
 @pytest.mark.parametrize("variant", ["basic", "self_tuned", "greedy", "simplified"])
@@ -131,10 +129,9 @@ def test_copies_are_projected_even_if_nothing_may_be_lost(delta):
 
 
 LEARNERS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
-MODULES = {"budgetrun.base.params", *(learner.__module__ for learner in LEARNERS)}
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
+@pytest.mark.parametrize("module", sorted({"budgetrun.base.params", *(learner.__module__ for learner in LEARNERS)}))
 def test_examples(module):
     failed, attempted = doctest.testmod(importlib.import_module(module))
     assert attempted > 0
@@ -153,9 +150,8 @@ def test_a_page_has_what_it_leaves_out_from_the_rule_it_builds_on():
         """
 
     parts = Twice.__doc__.split("    Notes\n")
-    assert (
-        parts[1].partition("    References")[0] == NOGD.__doc__.split("    Notes\n")[1].partition("    References")[0]
-    )
+    notes = NOGD.__doc__.split("    Notes\n")[1]
+    assert parts[1].partition("    References")[0] == notes.partition("    References")[0]
     entries = [line.strip() for line in parts[0].splitlines() if " : " in line]
     assert [entry.partition(" : ")[0] for entry in entries] == ["budget", "step", "rank", "reading"]
     assert "step : float, > 0\n        Half of eta.\n    rank" in parts[0]

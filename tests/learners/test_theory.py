@@ -1,17 +1,22 @@
-"""The theorems of the Forgetron paper and of the Ahpatron paper, checked on runs up to rounding."""
+"""The theorems of the papers on the Forgetron and Ahpatron and of Sutskever (2009), on runs, and their parameters."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from cases import STREAMS, paired, random_stream
+from faults import raises
 from reference import forgetron, remove_oldest, shrinking_perceptron
 from reference.kernel_expansion import gaussian
 
 from budgetrun import kernels
 from budgetrun.engine import Group, run
 from budgetrun.learners import find
+from budgetrun.learners.ahpatron import Ahpatron
 from budgetrun.learners.forgetron import damage, gentlest_shrinking
+from budgetrun.learners.modified_rbp import ModifiedRBP
+from budgetrun.learners.simplified_forgetron import SimplifiedForgetron
 
 KERNEL = kernels.Gaussian(gamma=0.5)
 
@@ -160,8 +165,7 @@ def test_what_theorem_6_needs_is_counted_as_the_paper_defines_it(stream, given):
         moves.append(math.sqrt(max(0.0, moved @ K[np.ix_(rounds, rounds)] @ moved)))
 
     learner.halve = watched
-    member = watch(learner, X, y, lambda f, t: None)
-    facts = learner.facts(member.hypothesis)
+    facts = learner.facts(watch(learner, X, y, lambda f, t: None).hypothesis)
     assert facts["halvings"] == len(moves) > 0
     assert facts["moved"] == pytest.approx(sum(moves), abs=1e-6)
     assert facts["zeta"] == pytest.approx(max(moves) / learner.U, abs=1e-6)
@@ -191,3 +195,50 @@ def test_what_corollary_2_needs_is_counted_as_the_paper_defines_it(stream, tie, 
     assert member.count.mistakes <= missed.sum() == learner.misses
     expected = (steps[~missed] / 2 - epsilon).sum()
     assert learner.facts(member.hypothesis) == {"margin_steps": pytest.approx(expected)}
+
+
+class NearlyZero:
+    """A full hypothesis whose squared norm is below 0 by rounding."""
+
+    size, norm_sq = 4, -1e-17
+    coef = np.array([0.25, -0.25, 0.25, -0.25])
+    kept = None
+
+    def gram(self, order):
+        return (np.eye(4) * 1e-3 + 1)[np.ix_(order, order)]
+
+    def keep(self, stays, weights, norm_sq):
+        self.kept = stays.tolist(), weights.tolist(), norm_sq
+
+
+def test_a_norm_below_0_by_rounding_is_0():
+    f = NearlyZero()
+    Ahpatron(budget=4, epsilon=0.5).halve(f)
+    assert f.kept == ([0, 1], [0.0, 0.0], 0.0)
+
+
+def test_defaults_are_those_of_the_theorems():
+    rbp, forgetron = ModifiedRBP(budget=1024), SimplifiedForgetron(budget=1024)
+    assert (rbp.step, rbp.radius) == (1 / 16, 4.0)
+    U_squared = 1024 / (32 * 13)
+    assert (forgetron.step, forgetron.radius) == (1 / 32, pytest.approx(math.sqrt(U_squared) / 2))
+    assert forgetron.regulariser == pytest.approx(1 / U_squared)
+    assert forgetron.factor == pytest.approx(1 - 13 / 1024)
+    # eq. (11): the factor of M on the right-hand side; and the U >= 1 of section 3.2, from a smaller B than it says.
+    for budget in (500, 1000, 10_000):
+        learner = SimplifiedForgetron(budget=budget)
+        U = 2 * learner.radius
+        assert 1 / 8 + 9 / 64 + U * learner.factor**budget <= 1 / 2
+    assert 2 * SimplifiedForgetron(budget=368).radius < 1 < 2 * SimplifiedForgetron(budget=369).radius
+
+
+@pytest.mark.parametrize(("given", "sentence"), [
+    ({"budget": 5}, "got 1.06439; with budget=5 and step=0.03125 use a larger budget or a regulariser below 32"),
+    ({"budget": 100, "radius": 0.05},
+     "got 3.125; with budget=100 and step=0.03125 use a larger radius or a regulariser below 32"),
+    ({"budget": 100, "step": 0.5, "regulariser": 2.0}, "got 1; with budget=100 and step=0.5 use a regulariser "),
+    ({"budget": 100, "radius": 1e-200}, "got inf; with budget=100"),
+])  # fmt: skip
+def test_a_regulariser_that_leaves_nothing_is_refused(given, sentence):
+    begins = "step * regulariser must be below 1, because a mistake multiplies earlier weights by 1 minus that, "
+    raises(ValueError, f"^{re.escape(begins + sentence)}", SimplifiedForgetron, **given)

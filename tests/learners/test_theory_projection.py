@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE, STREAMS, TASKS, paired, random_stream
+from cases import EXHAUSTIVE, STREAMS, TASKS, fed, paired, random_stream
 
 from budgetrun import kernels
 from budgetrun.engine import Group, run
@@ -51,8 +51,7 @@ def record(learner, kernel, X, y, n_classes=None, block_size=256, **options):
 
     learner.update = update
     group = Group(kernel, [learner], n_classes=n_classes, **options)
-    for start in range(0, len(y), block_size):
-        group.feed(X[start : start + block_size], y[None, start : start + block_size])
+    fed(group, X, y[None], block_size)
     return group.members[0], updates
 
 
@@ -65,10 +64,7 @@ def coded(T=300, seed=6):
     return X, np.where(rng.random(T) < 0.03, rng.integers(N_CLASSES, size=T), codes)
 
 
-BINARY = {
-    "random": (random_stream, GAUSSIAN),
-    "duplicated": (STREAMS["duplicated"], GAUSSIAN),
-}
+BINARY = {"random": (random_stream, GAUSSIAN), "duplicated": (STREAMS["duplicated"], GAUSSIAN)}
 
 
 def gain(updates, losses, eta):
@@ -169,8 +165,7 @@ def test_long_stream_of_near_duplicates(near_duplicates, monkeypatch, name):
 
     monkeypatch.setattr(projection, "settle", watched)
     group = Group(kernel, [find(name)(eta=1e-3)])
-    for start in range(0, len(y), 256):
-        group.feed(X[start : start + 256], y[None, start : start + 256])
+    fed(group, X, y[None], 256)
     f = group.members[0].hypothesis
     assert 40 < f.size < 200
     # Values up to 1e-9 count as 0; none is below -1e-9.
@@ -182,15 +177,6 @@ def test_long_stream_of_near_duplicates(near_duplicates, monkeypatch, name):
     np.testing.assert_allclose(f.score(points), direct, atol=1e-6 * np.abs(direct).max())
     # Its predictions, too: they are computed from coordinates, not from weights.
     np.testing.assert_allclose(group.feed(points[:1], np.array([[1]]))[0], direct[:1], atol=1e-6 * np.abs(direct).max())
-
-
-# -- other ways to compute the same ----------------------------------------------------------------------------------
-
-
-def norm_sq(f, K):
-    """||f||^2 from the weights."""
-    held = f.rounds
-    return float(f.coef @ K[np.ix_(held, held)] @ f.coef)
 
 
 # -- kernels without projections -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from faults import raises
 from sweeping import written
 
 import budgetrun
@@ -28,8 +28,7 @@ def test_few_modules_of_the_core_speak_of_solvers():
 
 
 def test_a_kind_without_its_plug_in_is_one_sentence():
-    with pytest.raises(InputError, match=r"^no plug-in of this installation runs a sampler$"):
-        kinds.find("sampler")
+    raises(InputError, r"^no plug-in of this installation runs a sampler$", kinds.find, "sampler")
 
 
 def test_the_core_works_without_plug_ins(tmp_path):
@@ -67,9 +66,8 @@ for command in {[[*map(str, command)] for command in commands]}:
     print(done.stdout, end=chr(12))
 """
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "BUDGETRUN_COMPILED": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    given = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", program], **given)
     assert done.returncode == 0, done.stderr
     verbs, _, report, _, algorithms, _ = done.stdout.split("\f")
     assert "sweep" in verbs

@@ -36,9 +36,8 @@ def test_the_prefix_has_fifty_examples_of_each_class_or_half_of_the_rounds(n_rar
     assert [one["prefix_examples"] for one in played(X, y, ())] == [100, 100]
     assert prefix == 500 or (y[:prefix] > 0).sum() >= 50 > (y[: prefix - 100] > 0).sum()
     if prefix == 300:
-        assert found == [
-            one | {"seconds": two["seconds"]} for one, two in zip(played(X, y, pieces=7), found, strict=True)
-        ]
+        pairs = zip(played(X, y, pieces=7), found, strict=True)
+        assert found == [one | {"seconds": two["seconds"]} for one, two in pairs]
 
 
 def test_it_is_the_log_loss_of_the_online_probabilities_so_far():

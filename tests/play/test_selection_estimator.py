@@ -7,10 +7,11 @@ import warnings
 import numpy as np
 import pytest
 from cases import EXHAUSTIVE, random_stream
+from faults import raises
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from budgetrun import NORMA, RBP, Ahpatron, Perceptron, SelectingClassifier, load
+from budgetrun import NORMA, RBP, Ahpatron, Perceptron, SelectingClassifier
 from budgetrun.play.selection import registry
 
 GRID = {"gamma": [0.01, 0.5, 20.0]}
@@ -32,14 +33,12 @@ def test_check_estimator(rule):
 
 
 @pytest.mark.parametrize("rule", registry())
-def test_calls_do_not_matter_nor_do_pauses(rule, tmp_path):
+def test_calls_do_not_matter_nor_do_pauses(rule, reloaded):
     X, y = random_stream(150)
     whole, pieces = made(rule).fit(X, y), clone(made(rule))
     for start, end in [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]:
         pieces.partial_fit(X[start:end], y[start:end], classes=[-1, 1])
-        pieces = pickle.loads(pickle.dumps(pieces))
-        pieces.save(tmp_path / "model")
-        pieces = load(tmp_path / "model")
+        pieces = reloaded(pickle.loads(pickle.dumps(pieces)))
     pieces.learn_one(X[0], y[0])
     whole.partial_fit(X[:1], y[:1])
     for name in ("mistakes_", "n_rounds_", "support_size_", "online_error_"):
@@ -84,8 +83,7 @@ def test_its_online_error_is_that_of_predictions_before_the_labels():
     (SelectingClassifier(RBP(), grid={"tie": ["mistake", "positive"]}), "tie must be the same for all candidates"),
 ])  # fmt: skip
 def test_what_is_wrong_is_one_sentence(model, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        model.fit(*random_stream(20))
+    raises(ValueError, re.escape(message), model.fit, *random_stream(20))
 
 
 def test_several_classes():

@@ -18,8 +18,7 @@ GIVEN = {
 
 
 def stream(n):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(n, 3))
+    X = np.random.default_rng(1).normal(size=(n, 3))
     return X, X[:, 0] * X[:, 1] > 0
 
 
@@ -47,8 +46,7 @@ def test_it_predicts_what_the_estimator_does():
 
 def test_features_move_after_a_candidate_has_left():
     X, y = stream(100)
-    known = Estimator([RBP(budget=20), RBP(budget=5)], grid={"gamma": [0.5, 1]}).fit(X, y)
-    group = known._group
+    group = Estimator([RBP(budget=20), RBP(budget=5)], grid={"gamma": [0.5, 1]}).fit(X, y)._group
     group.rule.live[:] = [False, True, False, False]
     group._drop(~group.rule.live)
     before = group.score(X[:9])

@@ -109,8 +109,7 @@ def test_the_bounds_hold_on_every_stream(name, stream):
             wrong = int((played(rule, 1 - losses, losses, [64]) != 1).sum())
             for bound in rule.guarantees(rule.facts(), wrong, T):
                 assert bound.count <= bound.value + 1e-6, bound
-            kept = losses.sum(axis=1)[rule.live].min()
-            assert rule.facts()["best_mistakes"] == kept
+            assert rule.facts()["best_mistakes"] == losses.sum(axis=1)[rule.live].min()
 
 
 @pytest.mark.parametrize("stream", LOSSES)
@@ -146,8 +145,7 @@ def test_candidates_run_as_they_would_alone_and_calls_do_not_matter(name, played
         alone = [count for count, on in zip(alone, first.rule.live, strict=True) if on]
         assert first.rule.losses[first.rule.live].tolist() == [count.mistakes for count in alone]
         assert [m.count.updates for m in first.members] == [count.updates for count in alone]
-    wrong = np.where(y > 0, predicted[0] != 1, predicted[0] != 0)
-    assert first.mistakes == wrong.sum()
+    assert first.mistakes == np.where(y > 0, predicted[0] != 1, predicted[0] != 0).sum()
     assert (tie == "positive") <= (predicted[0] >= 0).all()
     for one, found in zip(selections, predicted, strict=True):
         np.testing.assert_array_equal(found, predicted[0])
@@ -174,9 +172,8 @@ def test_what_is_dropped_takes_no_more_memory_or_time():
     rng = np.random.default_rng(0)
     X, y = random_stream(1000)
     X = np.concatenate([X, rng.normal(size=(1000, 3))], axis=1)
-    given = [
-        (Gaussian(gamma=g), learners.find("rbp")(budget=50, seed=i)) for i, g in enumerate((0.01, 0.1, 100.0, 200.0))
-    ]
+    gammas = enumerate((0.01, 0.1, 100.0, 200.0))
+    given = [(Gaussian(gamma=gamma), learners.find("rbp")(budget=50, seed=i)) for i, gamma in gammas]
     given.append((given[0][0], learners.find("norma")(budget=60, step=1e-9, regulariser=0.5)))
     all_of_them, race = (Selection(registry()[name](), copy.deepcopy(given)) for name in ("hedge", "racing"))
     for one in (all_of_them, race):
@@ -217,8 +214,7 @@ def test_omkc_is_a_vote_of_perceptrons_with_16_kernels():
     kernels += [make("polynomial", degree=p, gamma=1.0, coef0=0.0) for p in degrees]
     wrong, mistakes = slow.omkc_dd(X, y.tolist(), plain, 0.99)
     omkc = Selection(registry()["omkc"](), [(kernel, learners.find("perceptron")()) for kernel in kernels])
-    predicted = omkc.feed(X, y[None])
-    np.testing.assert_array_equal(predicted != (y + 1) // 2, wrong)
+    np.testing.assert_array_equal(omkc.feed(X, y[None]) != (y + 1) // 2, wrong)
     assert omkc.rule.losses.tolist() == mistakes
 
 
@@ -246,6 +242,5 @@ def test_a_candidate_learns_from_the_rounds_that_are_drawn_for_it_as_it_would_al
     omkc.feed(X, y[None])
     for i, (kernel, learner) in enumerate(candidates()):
         own = np.array(seen)[:, i]
-        alone = engine_group.run(learner, kernel, X[own], y[own])
-        assert omkc.members[i].count.updates == alone.updates
+        assert omkc.members[i].count.updates == engine_group.run(learner, kernel, X[own], y[own]).updates
         assert 0 < own.sum() < 300 or rule.losses[i] == rule.losses.min()

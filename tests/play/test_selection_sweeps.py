@@ -1,6 +1,5 @@
 """The section ``select`` of a config: its runs, their bounds, the page, and what is wrong with it in words."""
 
-import csv
 import json
 import re
 
@@ -53,15 +52,13 @@ def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
     assert by_label["race"][0]["kernel"] == "gaussian(gamma=0.1), gaussian(gamma=1)"
 
     write_bounds(folder)
-    with (folder / "bounds.csv").open() as file:
-        bounds = [row for row in csv.DictReader(file) if row["label"] in ("race", "hedge(rbp)")]
+    bounds = [row for row in rows(folder, "bounds.csv") if row["label"] in ("race", "hedge(rbp)")]
     assert len(bounds) == 8
     assert all(row["applies"] == "yes" and float(row["ratio"]) <= 1 for row in bounds)
     assert all(row["condition"].startswith("fewest mistakes of a candidate, L*: ") for row in bounds)
 
     Report(folder).write()
-    with (folder / "tables" / "selections.csv").open() as file:
-        shown = {row["selection"]: row for row in csv.DictReader(file)}
+    shown = {row["selection"]: row for row in rows(folder / "tables", "selections.csv")}
     hedge = by_label["hedge(rbp)"]
     mean = sum(float(row["online_error"]) for row in hedge) / 2
     assert float(shown["hedge(rbp)"]["rule_percent"]) == pytest.approx(100 * mean)
@@ -80,10 +77,8 @@ def test_each_algorithm_with_several_candidates_and_all_of_them(tmp_path):
     algorithms = [{"name": "perceptron"}, {"name": "rbp", "budget": [5, 20]}, {"name": "remove_oldest", "budget": 5}]
     selections = [{"rule": "hedge", "of": "each"}, {"rule": "fixed_share"}]
     loaded = config_module.load(config(tmp_path, algorithms=algorithms, select=selections))
-    assert [(spec.label, spec.of) for spec in loaded.select] == [
-        ("hedge(rbp)", ("rbp",)),
-        ("fixed_share", ("perceptron", "rbp", "remove_oldest")),
-    ]
+    of_all = ("perceptron", "rbp", "remove_oldest")
+    assert [(spec.label, spec.of) for spec in loaded.select] == [("hedge(rbp)", ("rbp",)), ("fixed_share", of_all)]
     assert loaded.select[1].parameters == {"share": 0.001}
     assert "select" not in config_module.load(config(tmp_path)).resolved()
     algorithms[2]["budget"] = [5, 6]

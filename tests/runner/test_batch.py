@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from sweeping import config, outcomes, parts, rows
+from sweeping import config, outcomes, parts, printed, rows
 from threadpoolctl import threadpool_info
 
 from budgetrun import config as config_module
@@ -117,8 +117,7 @@ def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, solved, run_s
     (folder / "runs.csv").unlink()
     assert run_sweep(path)[1].startswith("solved: 3 runs to do, 5 finished")
     assert without_seconds(folder) == before
-    again = sweep(config_module.load(path), Options(results=tmp_path / "two", jobs=2))
-    assert again == 0
+    assert sweep(config_module.load(path), Options(results=tmp_path / "two", jobs=2)) == 0
     assert without_seconds(tmp_path / "two" / "solved") == before
 
 
@@ -148,8 +147,7 @@ def test_a_solver_that_fails_stands_alone(tmp_path, run_sweep, monkeypatch):
         raise ZeroDivisionError("never")
 
     monkeypatch.setattr(DualCoordinateDescent, "solve", fails)
-    code, err = run_sweep(solver_config(tmp_path))
-    assert code == 1
+    (err,) = printed(1, run_sweep(solver_config(tmp_path)))
     found = rows(tmp_path / "results" / "solved")
     assert [row["status"] for row in found] == ["failed", "failed", "done", "done"] * 2
     assert [row["error"] for row in found[:2]] == ["ZeroDivisionError: never", "InputError: no"]

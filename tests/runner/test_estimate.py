@@ -41,11 +41,7 @@ def runs_of(tmp_path, *algorithms):
     return make_plan(config_module.load(config(tmp_path, algorithms=list(algorithms), repetitions=1))).runs
 
 
-RBP, PERCEPTRON, ETA = (
-    {"name": "rbp", "budget": 100, "seeds": 2},
-    {"name": "perceptron"},
-    {"name": "projectron", "eta": 0.1},
-)
+RBP, PERCEPTRON = {"name": "rbp", "budget": 100, "seeds": 2}, {"name": "perceptron"}
 SPARSELY = {"nnz": 12.0, "kind": "bits"}
 BOTH = (job_bytes, job_seconds)
 # Costs, algorithms and the stream of what costs more, and of what costs less.
@@ -61,7 +57,7 @@ MORE = {
      {"dtype": "float32"}),
     "margin": (BOTH, [{"name": "passive_aggressive"}], {}, [PERCEPTRON], {}),
     "margin, ALMA": (BOTH, [{"name": "alma"}], {}, [PERCEPTRON], {}),
-    "projections": (BOTH, [ETA], {}, [{"name": "rbp", "budget": 2000}], {}),
+    "projections": (BOTH, [{"name": "projectron", "eta": 0.1}], {}, [{"name": "rbp", "budget": 2000}], {}),
     "test set": (BOTH, [PERCEPTRON], {"n_test": 20_000}, [PERCEPTRON], {}),
     "features": (BOTH, [{"name": "raker", "features": 3000}], {"d": 20}, [{"name": "raker", "features": 50}],
      {"d": 20}),
@@ -174,8 +170,7 @@ def test_a_worker_needs_no_more_memory_than_estimated(tmp_path, shape):
     # A process starts with the peak of the one that forked it: here a shell, not the process of the tests.
     command = ["sh", "-c", '"$@"; exit $?', "sh", sys.executable, "-c", COMMAND, "sweep", path, "--jobs", "1"]
     subprocess.run(command, cwd=tmp_path, env=env, check=True)
-    loaded = config_module.load(path)
-    plan = make_plan(loaded)
+    plan = make_plan(config_module.load(path))
     estimated = job_bytes(plan.runs, plan.infos["own"]) / 1e6
     taken = max(float(row["peak_memory_mb"]) for row in rows(tmp_path / "results" / "small")) * 1.048576
     assert taken < estimated < 4 * taken

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from sweeping import COMMAND, config, ended, rows, slow_config, start, wait_for, workers
+from faults import message
+from sweeping import COMMAND, config, ended, printed, rows, slow_config, start, wait_for, workers
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import api, backends, interrupts
@@ -102,8 +103,7 @@ def test_an_interrupt_while_a_worker_is_stopped(tmp_path):
     begun = wait_for(lambda: workers(process))
     begun[0].send_signal(signal.SIGSTOP)
     process.send_signal(signal.SIGHUP)
-    code, _, err = ended(process, 60)
-    assert code == 130, err
+    _, err = printed(130, ended(process, 60))
     assert err.splitlines()[1:] == [
         "interrupted; every finished run is kept in results/slow; to run the remaining ones: "
         f"budgetrun sweep {tmp_path}/slow.yaml"
@@ -135,8 +135,7 @@ finally:
 
 def test_a_dask_scheduler_that_stops(tmp_path):
     pytest.importorskip("distributed", reason="dask is not installed")
-    code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), command=STOPPING))
-    assert code == 2, err
+    _, err = printed(2, ended(start(tmp_path, "sweep", config(tmp_path), command=STOPPING)))
     address = err.splitlines()[-1].split()[1].rstrip(":")
     assert err.splitlines()[1:] == [
         f"--scheduler {address}: the dask scheduler has stopped; finished runs are kept; start it again, "
@@ -201,5 +200,4 @@ def test_an_interrupt_that_was_lost_is_raised_again(monkeypatch):
 
 def test_sweeps_from_python_are_interrupted(tmp_path, monkeypatch):
     monkeypatch.setattr(api, "run_sweep", lambda *_: 130)
-    with pytest.raises(KeyboardInterrupt):
-        api.sweep(config(tmp_path), results=tmp_path)
+    message(api.sweep, config(tmp_path), results=tmp_path, kind=KeyboardInterrupt)

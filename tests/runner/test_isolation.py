@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from sweeping import config, copied_package, ended, outcomes, rows, start
+from sweeping import config, copied_package, ended, outcomes, printed, rows, start
 
 from budgetrun.learners.remove_oldest import RemoveOldest
 
@@ -74,9 +74,8 @@ def test_a_learner_that_does_not_take_its_budget_fails_alone(tmp_path, run_sweep
     follower = {"name": "pomdr", "budget": {"of": "perceptron", "fractions": [0.01, 1]}, "first_budget": 20}
     follower["eta"] = 0.1
     assert run_sweep(config(tmp_path, algorithms=[{"name": "perceptron"}, follower], repetitions=1))[0] == 1
-    assert [re.sub(r"\d+", "_", error) for error in failures(folder).values()] == [
-        "ValueError: first_budget must be at most budget, _, got _"
-    ]
+    said = "ValueError: first_budget must be at most budget, _, got _"
+    assert [re.sub(r"\d+", "_", error) for error in failures(folder).values()] == [said]
     assert sum(row["status"] == "done" for row in rows(folder)) == 2
 
 
@@ -87,8 +86,7 @@ def test_a_run_that_kills_its_worker_or_never_ends_fails_alone(tmp_path):
     algorithms = [{"name": "hostile", "how": ["hangs", "dies", "interrupts"]}, {"name": "perceptron"}]
     path = config(tmp_path, "hostile", timeout_seconds=2, repetitions=1, algorithms=algorithms)
     folder = tmp_path / "results" / "hostile"
-    code, _, err = ended(start(tmp_path, "sweep", path, "--jobs", 1, command=command))
-    assert code == 1, err
+    _, err = printed(1, ended(start(tmp_path, "sweep", path, "--jobs", 1, command=command)))
     assert "4/4 runs" in err
     assert "Traceback" not in err
     assert {re.search(r'"how": "(\w+)"', key[3])[1]: error for key, error in failures(folder).items()} == {

@@ -1,11 +1,11 @@
 """Kernels with several values of a parameter, and a gamma that the data decide on."""
 
-import csv
 import json
 import shutil
 
 import numpy as np
 import pytest
+from faults import raises
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 from sweeping import config, outcomes, rows, run
@@ -77,8 +77,7 @@ def test_only_takes_a_setting(tmp_path):
     runs = planned(config(tmp_path, kernel=SWEPT))
     assert {run.spec.kernel.parameters["gamma"] for run in select(runs, {"setting": ["gamma=1"]})} == {1}
     assert len(select(runs, {"setting": ["gamma=1", "gamma=10"], "algorithm": ["perceptron"]})) == 4
-    with pytest.raises(InputError, match=r"--only setting=gamma=2: no such setting"):
-        select(runs, {"setting": ["gamma=2"]})
+    raises(InputError, r"--only setting=gamma=2: no such setting", select, runs, {"setting": ["gamma=2"]})
 
 
 def test_no_algorithm_has_a_parameter_of_a_kernel():
@@ -96,13 +95,12 @@ def test_two_gammas_that_are_nearly_equal_are_two_runs(tmp_path):
     assert texts == [f"gaussian(gamma={gamma})" for gamma in ("0.12345678", "0.78", "1e-05", "2")]
 
 
-def test_a_sweep_over_gamma_from_plan_to_page(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_sweep_over_gamma_from_plan_to_page(here, capsys, monkeypatch):
     path = config(".", kernel={"name": "gaussian", "gamma": [0.01, "auto"]}, report=CHOSEN)
     assert run(capsys, "check", path)[1].startswith("small.yaml: valid; 16 settings of 4 algorithms on 1 dataset\n")
     assert run(capsys, "sweep", path, "--dry-run")[1].startswith("small: 32 runs, 0 finished, 32 to do\n")
     assert run(capsys, "sweep", path, "--jobs", 1)[0] == 0
-    folder = tmp_path / "results" / "small"
+    folder = here / "results" / "small"
     gamma = json.loads((folder / "manifest.json").read_text())["datasets"]["noisy_gaussians"]["median_gamma"]
     found = rows(folder)
     kernels = {'{"gamma": 0.01}': "gaussian(gamma=0.01)", '{"gamma": "auto"}': f"gaussian(gamma={gamma})"}
@@ -112,17 +110,14 @@ def test_a_sweep_over_gamma_from_plan_to_page(tmp_path, capsys, monkeypatch):
     for setting, number in (('{"gamma": 0.01}', 0.01), ('{"gamma": "auto"}', gamma)):
         alone = config(".", "alone", kernel={"name": "gaussian", "gamma": number})
         run(capsys, "sweep", alone, "--jobs", 1, "--force")
-        assert bare(tmp_path / "results/alone") == bare(folder, setting)
-    report = Report(folder)
-    (table,) = report.tables
+        assert bare(here / "results/alone") == bare(folder, setting)
+    (table,) = Report(folder).tables
     assert {cell.chosen for cell in table.cells if cell.measured} <= {"gamma=0.01", "gamma=auto"}
     heuristic = "the median heuristic on the first 300 rounds of the first repetition"
     assert f"noisy_gaussians: gamma auto: {gamma:g}, {heuristic}." in table.notes
     assert any("gamma=auto" in path.read_text() for path in (folder / "figures").glob("*.svg"))
-    bounds = write_bounds(folder, None, None)
-    assert not bounds.violated
-    with (folder / "bounds.csv").open(newline="") as file:
-        assert {row["setting"] for row in csv.DictReader(file)} == {"gamma=0.01", "gamma=auto"}
+    assert not write_bounds(folder, None, None).violated
+    assert {row["setting"] for row in rows(folder, "bounds.csv")} == {"gamma=0.01", "gamma=auto"}
     # Nothing is computed from the data again.
     monkeypatch.setattr("budgetrun.data.streams.auto_gamma", lambda *_: 1 / 0)
     assert run(capsys, "status", "results/small")[1] == "results/small: 32 of 32 runs finished\n"
@@ -153,14 +148,13 @@ def test_bounds_take_the_kernel_of_each_run(tmp_path, capsys, monkeypatch):
     assert bounds("both") == bounds("two")
 
 
-def test_seconds_are_divided_by_those_with_the_same_kernel(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_seconds_are_divided_by_those_with_the_same_kernel(here, capsys):
     report = {"tables": [{"name": "ratio", "quantity": "seconds_ratio", "relative_to": "perceptron"}]}
     algorithms = [{"name": "perceptron"}, {"name": "remove_oldest", "budget": 5}]
     path = config(".", kernel=SWEPT, algorithms=algorithms, report=report, repetitions=1)
     run(capsys, "sweep", path, "--jobs", 1)
-    seconds = {(row["label"], row["kernel"]): float(row["seconds"]) for row in rows(tmp_path / "results" / "small")}
-    cells = Report(tmp_path / "results/small").tables[0].cells
+    seconds = {(row["label"], row["kernel"]): float(row["seconds"]) for row in rows(here / "results" / "small")}
+    cells = Report(here / "results/small").tables[0].cells
     ratios = {(cell.place.label, cell.place.setting.text): cell.measured.mean for cell in cells}
     for gamma in ("0.1", "1", "10"):
         kernel = f"gaussian(gamma={gamma})"
@@ -212,6 +206,5 @@ def test_auto_is_that_of_the_first_repetition_as_learners_see_it(tmp_path, monke
     assert {run.spec.kernel.build() for run in plan.runs} == {Gaussian(gamma=expected)}
     # A single value is no setting, but another run than one with the number as typed.
     assert all(run.spec.setting == {} for run in plan.runs)
-    kernel = {"name": "gaussian", "gamma": expected}
-    typed = planned(config(tmp_path, datasets=datasets, kernel=kernel))
+    typed = planned(config(tmp_path, datasets=datasets, kernel={"name": "gaussian", "gamma": expected}))
     assert not {run.run_id for run in plan.runs} & {run.run_id for run in typed}

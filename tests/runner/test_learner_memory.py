@@ -1,11 +1,10 @@
 """Budgets in bytes: `learner_memory` in a config."""
 
-import csv
 from pathlib import Path
 
 import pytest
 from faults import message
-from sweeping import config, run
+from sweeping import config, rows, run
 
 from budgetrun import config as config_module
 from budgetrun.engine.group import trial
@@ -16,8 +15,6 @@ from budgetrun.results.report import Report
 from budgetrun.runner import identity
 from budgetrun.runner.plan import make_plan
 
-SIZES = [8000, 64000]
-
 
 def planned(folder, algorithms, **others):
     path = config(folder, algorithms=algorithms, repetitions=1, **others)
@@ -27,13 +24,11 @@ def planned(folder, algorithms, **others):
 def test_each_learner_has_the_largest_budget_that_fits(tmp_path):
     names = ["rbp", "forgetron", "cks", "norma", "nogd", "skegd", "auto"]
     given = {"norma": {"step": "1 / sqrt(T)"}, "nogd": {"step": 0.1}}
-    algorithms = [
-        {"name": name, "learner_memory": ["8KB", "64KB", "500KB"], **given.get(name, {})} for name in names[:-1]
-    ]
+    sizes = {"learner_memory": ["8KB", "64KB", "500KB"]}
+    algorithms = [{"name": name, **sizes, **given.get(name, {})} for name in names[:-1]]
     algorithms += [{"name": "auto", "learner_memory": "200KB"}]
-    algorithms += [
-        {"name": "bpa", "variant": variant, "learner_memory": "64KB"} for variant in for_task("binary")["bpa"]
-    ]
+    variants = for_task("binary")["bpa"]
+    algorithms += [{"name": "bpa", "variant": variant, "learner_memory": "64KB"} for variant in variants]
     algorithms += [{"name": "bsgd", "variant": "merging", "learner_memory": "8KB"}]
     specs = planned(tmp_path, algorithms)
     assert {spec.name for spec in specs} == {*names, "bpa", "bsgd"}
@@ -78,17 +73,16 @@ def test_mistakes_in_configs(tmp_path, algorithms, said):
     assert said in message(config_module.load, config(tmp_path, algorithms=algorithms))
 
 
-def test_a_sweep_over_sizes_and_its_tables(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_sweep_over_sizes_and_its_tables(here, capsys):
     algorithms = [
         {"name": "majority"},
         {"name": "rbp", "learner_memory": ["8KB", "16KB"]},
         {"name": "tighter", "learner_memory": ["8KB", "16KB"]},
     ]
-    path = config(tmp_path, algorithms=algorithms)
+    path = config(here, algorithms=algorithms)
     assert run(capsys, "sweep", path, "--jobs", "1")[0] == 0
-    rows = list(csv.DictReader(Path("results/small/runs.csv").read_text().splitlines()))
-    sizes = {(row["label"], row["learner_memory"]): int(row["budget"] or 0) for row in rows}
+    found = rows("results/small")
+    sizes = {(row["label"], row["learner_memory"]): int(row["budget"] or 0) for row in found}
     assert sizes["majority", ""] == 0
     assert sizes["rbp", "8000"] > sizes["tighter", "8000"]
     assert sizes["tighter", "16000"] > sizes["tighter", "8000"]
@@ -97,15 +91,14 @@ def test_a_sweep_over_sizes_and_its_tables(tmp_path, monkeypatch, capsys):
     report = Report(Path("results/small"))
     (block,) = report.tables[0].blocks
     assert [row.header for row in block.rows] == ["8 KB", "16 KB"]
-    paths = report.write()
-    (table,) = [path for path in paths if path.name == "online_error.csv"]
-    assert {row["learner_memory"] for row in csv.DictReader(table.read_text().splitlines())} == {"8000", "16000"}
+    (table,) = [path for path in report.write() if path.name == "online_error.csv"]
+    assert {row["learner_memory"] for row in rows(table.parent, table.name)} == {"8000", "16000"}
 
 
 def test_run_ids_of_budgets_do_not_depend_on_it(tmp_path):
     (by_memory,) = planned(tmp_path, [{"name": "rbp", "learner_memory": "8KB"}])
-    by_budget = make_plan(
-        config_module.load(config(tmp_path, algorithms=[{"name": "rbp", "budget": by_memory.budget}]))
-    )
-    in_bytes = make_plan(config_module.load(config(tmp_path, algorithms=[{"name": "rbp", "learner_memory": "8KB"}])))
-    assert not {run.run_id for run in by_budget.runs} & {run.run_id for run in in_bytes.runs}
+    ids = []
+    for given in ({"budget": by_memory.budget}, {"learner_memory": "8KB"}):
+        plan = make_plan(config_module.load(config(tmp_path, algorithms=[{"name": "rbp", **given}])))
+        ids.append({run.run_id for run in plan.runs})
+    assert not ids[0] & ids[1]

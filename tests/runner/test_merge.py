@@ -1,7 +1,6 @@
 """Shards of a sweep, and folders put together: the same runs.csv as one sweep gives, or a sentence."""
 
 import errno
-import json
 import os
 import shutil
 import signal
@@ -9,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import sweeping
-from sweeping import ended, outcomes, parts, run, start, wait_for
+from sweeping import edited, ended, outcomes, parts, printed, run, start, wait_for
 from test_backends import cluster  # noqa: F401  (a fixture)
 
 from budgetrun import config as config_module
@@ -49,20 +48,11 @@ def whole_once(tmp_path_factory):
 
 
 @pytest.fixture
-def whole(whole_once, tmp_path, monkeypatch):
+def whole(whole_once, here, monkeypatch):
     """A copy of that folder, as the working directory."""
-    shutil.copytree(whole_once, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
+    shutil.copytree(whole_once, here, dirs_exist_ok=True)
     monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
-    return tmp_path
-
-
-def edit(folder, change):
-    """Change the manifest of a results folder."""
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    path.write_text(json.dumps(manifest))
+    return here
 
 
 def edit_run(folder, run_id, **changes):
@@ -117,8 +107,7 @@ def test_streams_are_divided_only_where_that_is_needed(cost):
 def test_a_shard_says_what_it_is_and_resumes(whole, capsys):
     n = len(Store(whole / SHARDS[1]).rows())
     before = parts(whole / SHARDS[1])
-    code, _, err = run(capsys, "sweep", "small.yaml", "--shard", "2/3")
-    assert code == 0
+    _, err = printed(0, run(capsys, "sweep", "small.yaml", "--shard", "2/3"))
     assert err == f"small: shard 2 of 3, {n} of 32 runs{SAID}small: 0 runs to do, {n} finished, in {SHARDS[1]}\n"
     assert parts(whole / SHARDS[1]) == before
     assert run(capsys, "status", SHARDS[1])[1] == f"{SHARDS[1]}: {n} of {n} runs finished\n"
@@ -134,9 +123,8 @@ def test_a_shard_says_what_it_is_and_resumes(whole, capsys):
     assert out.startswith(f"small, shard 2/3: {n} runs, {n - lost} finished, {lost} to do\n")
 
 
-def test_a_shard_without_a_run(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config(tmp_path, repetitions=1, algorithms=[{"name": "perceptron"}])
+def test_a_shard_without_a_run(here, capsys):
+    config(here, repetitions=1, algorithms=[{"name": "perceptron"}])
     codes = [run(capsys, "sweep", "small.yaml", "--shard", f"{part}/3") for part in (1, 2, 3)]
     assert {code for code, _, _ in codes} == {0}
     empty = [err for _, _, err in codes if "0 of 2 runs" in err]
@@ -223,14 +211,13 @@ def test_many_missing_runs(whole, capsys):
     assert len(lines) == 12
 
 
-def test_three_shards_killed_and_repeated_give_the_same_table(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_three_shards_killed_and_repeated_give_the_same_table(here, capsys, monkeypatch):
     monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
-    path = sweeping.slow_config(tmp_path)
-    assert ended(start(tmp_path, "sweep", path, "--results", "whole"))[0] == 0
-    shards = [tmp_path / "results" / f"slow.{part}-of-3" for part in (1, 2, 3)]
+    path = sweeping.slow_config(here)
+    assert ended(start(here, "sweep", path, "--results", "whole"))[0] == 0
+    shards = [here / "results" / f"slow.{part}-of-3" for part in (1, 2, 3)]
     for part, folder in enumerate(shards, 1):
-        process = start(tmp_path, "sweep", path, "--shard", f"{part}/3", "--jobs", 2)
+        process = start(here, "sweep", path, "--shard", f"{part}/3", "--jobs", 2)
         wait_for(lambda folder=folder: list((folder / "parts").glob("*")))
         os.killpg(process.pid, signal.SIGKILL)
         ended(process)
@@ -239,9 +226,9 @@ def test_three_shards_killed_and_repeated_give_the_same_table(tmp_path, capsys, 
     code, out, _ = run(capsys, "merge", *shards, "--into", "half")
     assert (code, out[: out.index(" of")]) == (0, f"half: {left}")
     for part in (1, 2, 3):
-        assert ended(start(tmp_path, "sweep", path, "--shard", f"{part}/3", "--jobs", 1))[0] == 0
+        assert ended(start(here, "sweep", path, "--shard", f"{part}/3", "--jobs", 1))[0] == 0
     assert run(capsys, "merge", *shards, "--into", "results/slow")[:2] == (0, "results/slow: 12 of 12 runs finished\n")
-    same_bytes(tmp_path / "results" / "slow", tmp_path / "whole" / "slow")
+    same_bytes(here / "results" / "slow", here / "whole" / "slow")
 
 
 def test_shards_as_jobs_of_dask(whole, capsys, cluster):  # noqa: F811
@@ -259,13 +246,11 @@ def test_failed_runs_are_repeated_by_other_folders(whole, capsys):
     run_id = next(iter(Store(whole / SHARDS[0]).rows()))
     for name in ("failed", "good"):
         shutil.copytree(whole / "whole" / "small", whole / name)
-    store = Store(whole / "failed")
-    shutil.rmtree(store.parts)
+    shutil.rmtree(Store(whole / "failed").parts)
     (whole / "failed" / "runs.csv.sha256").unlink()
     text = (whole / "failed" / "runs.csv").read_text().splitlines(keepends=True)
-    (whole / "failed" / "runs.csv").write_text(
-        "".join(line.replace(",done,", ",failed,") if run_id in line else line for line in text)
-    )
+    text = [line.replace(",done,", ",failed,") if run_id in line else line for line in text]
+    (whole / "failed" / "runs.csv").write_text("".join(text))
     code, out, _ = run(capsys, "merge", "failed", "--into", "x")
     assert (code, out.split(";")[0]) == (0, "x: 31 of 32 runs finished, 1 failed")
     assert Store(whole / "x").manifest()["failures"] == [run_id]
@@ -275,6 +260,18 @@ def test_failed_runs_are_repeated_by_other_folders(whole, capsys):
 
 
 # -- refused -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def refused(capsys):
+    """Return a function that returns why folders are not merged."""
+
+    def merge(*folders, into="x"):
+        _, err = printed(2, run(capsys, "merge", *folders, "--into", into))
+        return err
+
+    return merge
+
 
 ONLY = "; only parts of one sweep can be merged\n"
 DIFFERENT = {
@@ -287,45 +284,41 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("what", DIFFERENT)
-def test_shards_of_something_else(whole, capsys, what):
+def test_shards_of_something_else(whole, refused, what):
     change, words = DIFFERENT[what]
     before = Store(whole / SHARDS[0]).manifest()
-    edit(whole / SHARDS[1], change)
+    with edited(whole / SHARDS[1]) as manifest:
+        change(manifest)
     said = words.format(version=before["versions"]["budgetrun"], sha256=before["datasets"]["other"]["sha256"])
-    code, _, err = run(capsys, "merge", *SHARDS, "--into", "x")
-    assert (code, err) == (2, f"{SHARDS[1]}: differs from {SHARDS[0]} in its {said}{ONLY}")
+    assert refused(*SHARDS) == f"{SHARDS[1]}: differs from {SHARDS[0]} in its {said}{ONLY}"
     assert not (whole / "x").exists()
 
 
-def test_a_shard_whose_code_this_version_does_not_have(whole, capsys):
+def test_a_shard_whose_code_this_version_does_not_have(whole, refused):
     run_id = next(iter(Store(whole / SHARDS[1]).rows()))
     store = Store(whole / SHARDS[1])
     store.save("other", [store.rows()[run_id] | {"run_id": "f" * 16}])
     store.write_table()
-    code, _, err = run(capsys, "merge", *SHARDS, "--into", "x")
-    assert (code, err) == (
-        2,
+    assert refused(*SHARDS) == (
         f"{SHARDS[1]}: its runs are of other code or data than this version plans; merge with the version that made "
-        "them, or repeat: budgetrun sweep\n",
+        "them, or repeat: budgetrun sweep\n"
     )
 
 
-def test_a_run_with_two_outcomes(whole, capsys):
+def test_a_run_with_two_outcomes(whole, refused):
     run_id, one, other = doubled(whole)
     mistakes = int(Store(whole / other).rows()[run_id]["mistakes"])
     edit_run(whole / other, run_id, mistakes=str(mistakes + 1), online_error=repr((mistakes + 1) / 300))
-    code, _, err = run(capsys, "merge", *SHARDS, "--into", "x")
-    assert (code, err) == (
-        2,
+    assert refused(*SHARDS) == (
         f"{other}: run {run_id} is also in {one}, with another mistakes ({mistakes} and {mistakes + 1}); one of the "
-        "two is wrong: repeat both with --force\n",
+        "two is wrong: repeat both with --force\n"
     )
 
 
-def test_rounding_is_not_another_outcome(whole, capsys):
+def test_rounding_is_not_another_outcome(whole, refused):
     run_id, _, other = doubled(whole)
     edit_run(whole / other, run_id, facts='{"U": 1.5}', seconds="9.5")
-    assert run(capsys, "merge", *SHARDS, "--into", "x")[0] == 2
+    assert refused(*SHARDS)
     for text, close in [
         ('{"U": 0.6005612043932249}', True),
         ('{"U": 0.6005612143932249}', False),
@@ -338,28 +331,25 @@ def test_rounding_is_not_another_outcome(whole, capsys):
     assert not merging._close("12", "13")
 
 
-def test_folders_that_cannot_be_merged(whole, capsys):
-    def refused(*arguments):
-        code, _, err = run(capsys, "merge", *arguments)
-        assert code == 2
-        return err
-
-    assert refused(SHARDS[0], "nowhere", "--into", "x") == (
+def test_folders_that_cannot_be_merged(whole, refused):
+    assert refused(SHARDS[0], "nowhere") == (
         "nowhere/manifest.json: no such file, so this is not a results folder; make one first: budgetrun sweep CONFIG\n"
     )
     shard = "is a shard, which its next sweep would continue; give another folder"
-    assert refused(*SHARDS, "--into", SHARDS[0]) == f"--into {SHARDS[0]}: {shard}\n"
+    assert refused(*SHARDS, into=SHARDS[0]) == f"--into {SHARDS[0]}: {shard}\n"
     other = "holds other files than results; give a new folder, or one with results"
-    assert refused(*SHARDS, "--into", "results") == f"--into results: {other}\n"
-    edit(whole / SHARDS[0], lambda m: m.pop("versions"))
+    assert refused(*SHARDS, into="results") == f"--into results: {other}\n"
+    with edited(whole / SHARDS[0]) as manifest:
+        del manifest["versions"]
     lacking = "has no versions, so it is not that of a sweep"
-    assert refused(*SHARDS, "--into", "x") == f"{SHARDS[0]}/manifest.json: {lacking}\n"
-    edit(whole / SHARDS[0], lambda m: m.update(config={}))
-    assert refused(SHARDS[0], "--into", "x")
+    assert refused(*SHARDS) == f"{SHARDS[0]}/manifest.json: {lacking}\n"
+    with edited(whole / SHARDS[0]) as manifest:
+        manifest["config"] = {}
+    assert refused(SHARDS[0])
     table = whole / SHARDS[1] / "runs.csv"
     table.write_text(table.read_text().replace(",done,", ",done,x", 1))
     shutil.rmtree(whole / SHARDS[1] / "parts")
-    assert f"{SHARDS[1]}/runs.csv: is not as the sweep wrote it" in refused(SHARDS[1], "--into", "x")
+    assert f"{SHARDS[1]}/runs.csv: is not as the sweep wrote it" in refused(SHARDS[1])
     assert not (whole / "x").exists()
 
 

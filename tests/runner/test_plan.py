@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from faults import message
+from faults import message, raises
 from sweeping import config
 
 from budgetrun import config as config_module
@@ -105,21 +105,16 @@ SWEPT = [
 
 
 def test_a_budget_comes_from_one_run_of_each_setting(tmp_path):
-    loaded = config_module.load(config(tmp_path, algorithms=SWEPT))
-    plan = make_plan(loaded)
+    plan = make_plan(config_module.load(config(tmp_path, algorithms=SWEPT)))
     runs = [run for run in plan.runs if run.repetition == 1]
     assert [run.spec.label for run in runs[:9]] == ["remove_oldest"] * 8 + ["cks"]
     settings = [{"logarithm": logarithm, "budget": budget} for logarithm in ("natural", "base2") for budget in (9, 8)]
-    assert [budget_origin(run.spec) for run in runs[:8]] == [
-        {"of": "source", "fraction": fraction, "setting": setting} for setting in settings for fraction in (0.5, 1.0)
-    ]
+    pairs = [{"fraction": fraction, "setting": setting} for setting in settings for fraction in (0.5, 1.0)]
+    assert [budget_origin(run.spec) for run in runs[:8]] == [{"of": "source"} | pair for pair in pairs]
     for run in runs[:8]:
-        source = run.source
-        assert (source.repetition, source.spec.label) == (1, "source")
-        assert run.spec.budget_setting == {
-            "logarithm": source.spec.parameters["logarithm"],
-            "budget": source.spec.budget,
-        }
+        spec = run.source.spec
+        assert (run.source.repetition, spec.label) == (1, "source")
+        assert run.spec.budget_setting == {"logarithm": spec.parameters["logarithm"], "budget": spec.budget}
     cks = runs[8]
     assert (cks.source.spec.name, cks.source.spec.seed) == ("rbp", 0)
     assert budget_origin(cks.spec) == {"of": "rbp", "fraction": 1.0}
@@ -227,8 +222,7 @@ def test_values_by_dataset_are_planned_where_they_belong(tmp_path):
 def test_seeds_by_repetition(tmp_path):
     follower = {"name": "remove_oldest", "budget": {"of": "rbp"}}
     entry = {"name": "rbp", "budget": 5, "seeds": "by_repetition"}
-    loaded = config_module.load(config(tmp_path, algorithms=[entry, follower], repetitions=3))
-    plan = make_plan(loaded)
+    plan = make_plan(config_module.load(config(tmp_path, algorithms=[entry, follower], repetitions=3)))
     assert [(run.repetition, run.spec.seed) for run in plan.runs if run.spec.name == "rbp"] == [(0, 0), (1, 1), (2, 2)]
     assert all(run.source.repetition == run.repetition for run in plan.runs if run.source)
 
@@ -262,13 +256,11 @@ def test_only_some_datasets(tmp_path):
     datasets = [{"name": "noisy_gaussians", "label": label, "options": {"n_per_class": 9}} for label in "ab"]
     loaded = config_module.load(config(tmp_path, datasets=datasets))
     assert {run.dataset for run in make_plan(loaded, only=["b"]).runs} == {"b"}
-    with pytest.raises(InputError, match=r"^--only dataset=c: no such dataset  \(allowed: a, b\)$"):
-        make_plan(loaded, only=["b", "c"])
+    raises(InputError, r"^--only dataset=c: no such dataset  \(allowed: a, b\)$", make_plan, loaded, only=["b", "c"])
 
 
-def test_files_are_found_from_any_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own.csv").write_text("0,1\n1,2\n")
+def test_files_are_found_from_any_folder(here):
+    (here / "own.csv").write_text("0,1\n1,2\n")
     loaded = config_module.load(config(".", datasets=[{"name": "own", "path": "own.csv"}], repetitions=1))
     (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
-    assert job.dataset.path == tmp_path / "own.csv"
+    assert job.dataset.path == here / "own.csv"

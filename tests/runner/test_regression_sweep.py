@@ -6,6 +6,7 @@ import faults
 import numpy as np
 import pandas as pd
 import pytest
+from faults import raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
@@ -72,8 +73,7 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
 
     X = np.column_stack([frame["a"], frame["kind"] == "x", frame["kind"] == "y", frame["b"]]).astype(float)
     y = frame["target"].to_numpy()
-    learner = find("krls", task="regression")(budget=20)
-    scores = Group(Gaussian(gamma=0.5), [learner]).feed(X, y[None])[0]
+    scores = Group(Gaussian(gamma=0.5), [find("krls", task="regression")(budget=20)]).feed(X, y[None])[0]
     (row,) = runs[(runs["algorithm"] == "krls") & (runs["dataset"] == "stream")].to_dict("records")
     assert row["mae"] == pytest.approx(metrics.mean_absolute_error(y, scores), rel=1e-9)
     assert row["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, scores), rel=1e-9)
@@ -109,8 +109,7 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
     ("{name: krls, budget: 20}", "{name: dcd}", "algorithms[2].name: 'dcd' is a solver, and "),
 ])  # fmt: skip
 def test_mistakes_of_configs(own_file, tmp_path, old, new, message):
-    text = CONFIG.format(path=own_file[0]).replace(old, new, 1)
-    (tmp_path / "own.yaml").write_text(text)
+    (tmp_path / "own.yaml").write_text(CONFIG.format(path=own_file[0]).replace(old, new, 1))
     assert message in faults.message(load, tmp_path / "own.yaml")
 
 
@@ -124,8 +123,7 @@ def test_labels_of_text_are_no_numbers(tmp_path):
     (tmp_path / "text.csv").write_text("label,a\nyes,1\nno,2\nyes,3\n")
     spec = DatasetSpec(name="text", path=tmp_path / "text.csv", task="regression")
     sentence = "needs numbers as labels, found 'no'; name the column of the numbers with 'label_column', or use"
-    with pytest.raises(InputError, match=sentence):
-        open_stream(spec, 0, 0)
+    raises(InputError, sentence, open_stream, spec, 0, 0)
 
 
 def test_streams_of_numbers_keep_their_values(own_file):

@@ -1,6 +1,5 @@
 """The engine against references on real streams, and committed runs against the current code."""
 
-import csv
 import json
 import math
 import os
@@ -8,7 +7,8 @@ import random
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE, OF_PRODUCTS, all_cases, firsts, paired
+import sweeping
+from cases import EXHAUSTIVE, OF_PRODUCTS, all_cases, fed, firsts, paired
 from reference import kernel_expansion
 
 from budgetrun import config as config_module
@@ -64,8 +64,7 @@ def test_references_on_real_streams(dataset):
     cases = {i: CASES[i] for i in ids if (dataset, CASES[i][0]) != ("cod_rna", "nogd")}
     learners = [find(name, variant)(**parameters) for name, variant, parameters, _ in cases.values()]
     group = Group(kernel.build(), learners)
-    for start in range(0, len(y), 64):
-        group.feed(stream.X[start : start + 64], y[None, start : start + 64])
+    fed(group, stream.X, y[None], 64)
     k = kernel_expansion.gaussian(kernel.parameters["gamma"])
     for member, (case_id, (*_, function)) in zip(group.members, cases.items(), strict=True):
         trace = function(dense, y, k)
@@ -87,14 +86,12 @@ def test_multiclass_references_on_real_streams(dataset):
     kernel = KernelSpec(name="polynomial", parameters={"degree": 5, "coef0": 0.0}).build()
     # The others are for the Gaussian kernel, or choose their own.
     kinds = MULTICLASS_CASES.items()
-    with_any_kernel = [
-        i for i, (name, variant, *_) in kinds if name not in ("auto", "dualsgd") and variant != "merging"
-    ]
+    own = ("auto", "dualsgd")
+    with_any_kernel = [i for i, (name, variant, *_) in kinds if name not in own and variant != "merging"]
     cases = {i: MULTICLASS_CASES[i] for i in firsts(with_any_kernel)}
     learners = [find(name, variant, task="multiclass")(**given) for name, variant, given, _ in cases.values()]
     group = Group(kernel, learners, n_classes=m)
-    for start in range(0, len(codes), 64):
-        group.feed(X[start : start + 64], codes[None, start : start + 64])
+    fed(group, X, codes[None], 64)
     for member, (case_id, (*_, function)) in zip(group.members, cases.items(), strict=True):
         trace = function(X, codes, kernel_expansion.polynomial(5, 1.0, 0.0), m)
         assert member.count.mistakes == sum(trace.mistakes), case_id
@@ -115,9 +112,8 @@ SAMPLES = [
     ("projectron_fig7", "synthetic"),
 ]
 if EXHAUSTIVE:
-    SAMPLES += [
-        pytest.param(*one, marks=real_data) for one in (("projectron_fig6", "a9a"), ("digits_hierarchy", "usps"))
-    ]
+    others = ("projectron_fig6", "a9a"), ("digits_hierarchy", "usps")
+    SAMPLES += [pytest.param(*one, marks=real_data) for one in others]
 
 
 def setting(row):
@@ -257,8 +253,8 @@ def test_each_folder_holds_what_the_code_gives(name, tmp_path):
 @pytest.mark.committed
 def test_committed_perceptron_is_within_5_percent_of_the_published_value():
     committed("forgetron_table81")
-    with (TOP / "results" / "forgetron_table81" / "tables" / "table81.csv").open(newline="") as file:
-        cells = [row for row in csv.DictReader(file) if row["label"] == "perceptron"]
+    table = sweeping.rows(TOP / "results" / "forgetron_table81" / "tables", "table81.csv")
+    cells = [row for row in table if row["label"] == "perceptron"]
     headline = {"mnist", "usps", "census_income", "synthetic_5", "synthetic_10"}
     assert headline <= {cell["dataset"] for cell in cells}
     for cell in cells:

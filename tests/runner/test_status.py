@@ -1,11 +1,10 @@
 """What `budgetrun status` says without data, and what manifests and rows keep for it."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
-from sweeping import TOP, config
+from sweeping import TOP, config, edited, printed, rows
 
 from budgetrun import config as config_module
 from budgetrun import kernels
@@ -19,8 +18,6 @@ from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.provenance import recorded_streams, summary
 from budgetrun.runner.status import status
 from budgetrun.runner.sweep import sweep
-
-COMMITTED = sorted(path.parent.name for path in (TOP / "results").glob("*/manifest.json"))
 
 
 @pytest.fixture
@@ -42,7 +39,7 @@ def test_the_memory_of_a_dry_run_is_that_of_its_largest_job(tmp_path, monkeypatc
 
 
 @pytest.mark.committed
-@pytest.mark.parametrize("name", COMMITTED)
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in (TOP / "results").glob("*/manifest.json")))
 def test_a_committed_folder_is_finished_and_says_so_without_data(name, no_data, monkeypatch):
     monkeypatch.chdir(TOP)
     folder = TOP / "results" / name
@@ -95,15 +92,14 @@ def test_a_manifest_of_another_version_still_tells_the_number_of_runs(tmp_path):
     loaded = config_module.load(config(tmp_path, repetitions=1))
     options = Options(tmp_path / "results")
     assert sweep(loaded, options) == 0
-    path = options.folder(loaded) / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["config"]["algorithms"] = "none"
+    folder = options.folder(loaded)
     for planned, total in (("plan", " of 8"), (None, "")):
-        if planned is None:
-            del manifest["plan"]
-        path.write_text(json.dumps(manifest))
-        said = f"{path.parent}: 8{total} runs finished, 0 failed; whether they are up to date is unknown: "
-        assert status(path.parent).startswith(said)
+        with edited(folder) as manifest:
+            manifest["config"]["algorithms"] = "none"
+            if planned is None:
+                del manifest["plan"]
+        said = f"{folder}: 8{total} runs finished, 0 failed; whether they are up to date is unknown: "
+        assert status(folder).startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -113,21 +109,18 @@ def test_prefix_is_a_tenth_of_the_stream(n_rounds, prefix):
     assert prefix_of(n_rounds) == prefix
 
 
-def test_rows_have_the_mistakes_of_the_prefix_and_facts(tmp_path, run_sweep, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_rows_have_the_mistakes_of_the_prefix_and_facts(here, run_sweep):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(1137, 2))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=len(X)) > 0, 1, -1)
     lines = [f"{label},{a!r},{b!r}" for label, (a, b) in zip(y.tolist(), X.tolist(), strict=True)]
-    (tmp_path / "own.csv").write_text("\n".join(lines) + "\n")
+    (here / "own.csv").write_text("\n".join(lines) + "\n")
     algorithms = [{"name": "perceptron"}, {"name": "forgetron", "budget": 20}, {"name": "rbp", "budget": 20}]
     data = [{"name": "own", "path": "own.csv", "order": "file"}]
-    code, err = run_sweep(config(tmp_path, "own", datasets=data, algorithms=algorithms, repetitions=1))
-    assert code == 0, err
+    printed(0, run_sweep(config(here, "own", datasets=data, algorithms=algorithms, repetitions=1)))
     kernel = kernels.Gaussian(gamma=0.5)
-    with (tmp_path / "results" / "own" / "runs.csv").open() as file:
-        by_name = {row["algorithm"]: row for row in csv.DictReader(file)}
-    for name, row in by_name.items():
+    for row in rows(here / "results" / "own"):
+        name = row["algorithm"]
         given = {} if name == "perceptron" else {"budget": 20}
         assert int(row["prefix_examples"]) == 114
         assert int(row["prefix_mistakes"]) == play(find(name)(**given), kernel, X[:114], y[:114]).mistakes

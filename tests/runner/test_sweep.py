@@ -1,6 +1,5 @@
 """Sweeps and what may happen to them: no finished run is lost, and the next sweep runs the others only."""
 
-import csv
 import errno
 import json
 import os
@@ -14,13 +13,18 @@ from concurrent.futures.process import BrokenProcessPool
 import psutil
 import pytest
 from cases import EXHAUSTIVE
+from faults import message, raises
 from sweeping import (
     COMMAND,
+    VARYING,
     config,
     copied_package,
+    csv_text,
+    edited,
     ended,
     outcomes,
     parts,
+    printed,
     rows,
     run,
     slow_config,
@@ -45,8 +49,15 @@ from budgetrun.runner.status import describe
 pytestmark = pytest.mark.faults
 
 
-def finished(folder):
-    return [row for row in rows(folder) if row["status"] == "done"]
+def finished(folder, status="done"):
+    return [row for row in rows(folder) if row["status"] == status]
+
+
+def begun(tmp_path, path, folder, jobs=2, **options):
+    """Start a sweep in a process of its own, and return it when it has some parts and runs others."""
+    process = start(tmp_path, "sweep", path, "--jobs", jobs, **options)
+    wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
+    return process
 
 
 # -- what a sweep runs -------------------------------------------------------------------------------------------------
@@ -73,7 +84,7 @@ def test_every_run_is_run_once_and_its_row_adds_up(tmp_path, run_sweep, folder):
     before = parts(folder)
     assert run_sweep(path) == (0, f"small: 0 runs to do, 16 finished, in {tmp_path}/results/small\n")
     assert parts(folder) == before
-    assert outcomes(folder) == [{k: row[k] for k in row if k not in ("seconds", "peak_memory_mb")} for row in found]
+    assert outcomes(folder) == [{k: row[k] for k in row if k not in VARYING} for row in found]
 
 
 def test_a_first_sweep_says_that_it_compiles(tmp_path, run_sweep, monkeypatch):
@@ -91,8 +102,7 @@ SIZED = [
 
 
 def test_a_budget_is_a_fraction_of_the_support_size_of_each_setting(tmp_path, run_sweep, folder):
-    path = config(tmp_path, algorithms=SIZED)
-    assert run_sweep(path)[1].splitlines()[-1] == "16/16 runs, _ s"
+    assert run_sweep(config(tmp_path, algorithms=SIZED))[1].splitlines()[-1] == "16/16 runs, _ s"
     found = rows(folder)
     firsts = [row for row in found if row["label"] == "source" and row["seed"] == "0"]
     sizes = {(row["repetition"], int(row["budget"])): int(row["support_size"]) for row in firsts}
@@ -181,7 +191,7 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_s
         patched.setattr(RemoveOldest, "update", raising)
         code, err = run_sweep(path)
     assert code == 1
-    failed = [row for row in rows(folder) if row["status"] == "failed"]
+    failed = finished(folder, "failed")
     assert [(row["label"], row["budget"]) for row in failed] == [("remove_oldest", "5")] * 2
     assert failed[0]["error"].startswith("ValueError: the tenth update")
     assert (failed[0]["mistakes"], failed[0]["online_error"]) == ("", "")
@@ -191,8 +201,8 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_s
     again = f"budgetrun sweep {path} --results {tmp_path}/results"
     assert err.splitlines()[-1] == f"2 runs failed; to repeat them: {again}"
     before = {row["run_id"]: row["seconds"] for row in finished(folder)}
-    manifest = json.loads((folder / "manifest.json").read_text()) | {"start": "earlier"}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with edited(folder) as manifest:
+        manifest["start"] = "earlier"
     assert run_sweep(path)[1].startswith("small: 2 runs to do, 14 finished")
     assert {row["run_id"]: row["seconds"] for row in finished(folder)}.items() > before.items()
     assert len(finished(folder)) == 16
@@ -215,7 +225,7 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
     assert "8/8 runs" in err
     said = "failed: noisy_gaussians - repetition 0, remove_oldest B=0.5 of source (budget=5) seed 0: RuntimeError"
     assert said in err
-    failed = [row for row in rows(folder) if row["status"] == "failed"]
+    failed = finished(folder, "failed")
     whose = [(row["label"], row["budget_fraction"]) for row in failed]
     assert whose == [("remove_oldest", "0.5"), ("remove_oldest", "1.0"), *[("source", "")] * 2]
     why = "RuntimeError: its budget is a fraction of the support size of a source run (budget=5) that failed"
@@ -228,8 +238,7 @@ def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, m
     monkeypatch.delenv("BUDGETRUN_DATA", raising=False)
     path = config(tmp_path, datasets=[{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}])
     for n_todo in (16, 0):
-        code, err = run_sweep(path)
-        assert code == 1
+        (err,) = printed(1, run_sweep(path))
         assert err.splitlines()[:5] == [
             "dataset 'usps': 2 of 2 files are missing, and the download failed",
             f"  put usps/zip.train.gz at {tmp_path}/cache/usps/zip.train.gz",
@@ -264,8 +273,7 @@ def test_torn_files_cost_the_torn_runs_alone(small, run_sweep):
     for one in (folder / "parts").iterdir():
         one.unlink()
     table.write_bytes(whole[:-30])
-    with pytest.raises(InputError, match="has only 15 of the 16 runs that the sweep wrote"):
-        run_sweep(path)
+    raises(InputError, "has only 15 of the 16 runs that the sweep wrote", run_sweep, path)
     # Accepted as it is.
     (folder / "runs.csv.sha256").unlink()
     assert run_sweep(path)[1].startswith("small: 1 run to do, 15 finished")
@@ -277,10 +285,7 @@ def test_results_of_earlier_versions_are_continued(small, run_sweep):
     path, folder = small
     before = rows(folder)
     later = ("test_error", "last_test_error")
-    with (folder / "runs.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [c for c in before[0] if c not in later], extrasaction="ignore")
-        writer.writeheader()
-        writer.writerows(before)
+    (folder / "runs.csv").write_text(csv_text(before, [column for column in before[0] if column not in later]))
     for part in (folder / "parts").glob("*.jsonl"):
         lines = [json.loads(line.partition(" ")[2]) for line in part.read_text().splitlines()]
         if len(lines) > 2:
@@ -288,11 +293,9 @@ def test_results_of_earlier_versions_are_continued(small, run_sweep):
             continue
         texts = [json.dumps({k: v for k, v in row.items() if k not in later}) for row in lines]
         part.write_text("".join(f"{zlib.crc32(text.encode()):08x} {text}\n" for text in texts))
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for dataset in manifest["config"]["datasets"]:
-        for key in ("test", "test_path"):
-            del dataset[key]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with edited(folder) as manifest:
+        for dataset in manifest["config"]["datasets"]:
+            del dataset["test"], dataset["test_path"]
     (folder / "runs.csv.sha256").unlink()
     assert run_sweep(path)[1].startswith("small: 0 runs to do, 16 finished")
     assert rows(folder) == before
@@ -325,11 +328,9 @@ def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatc
 
     with monkeypatch.context() as patched:
         patched.setattr("os.replace", full)
-        with pytest.raises(InputError) as raised:
-            run_sweep(path)
+        said = message(run_sweep, path)
     why = "results cannot be written any more (No space left on device); finished runs are kept"
-    again = "make sure that it can be written, then repeat the command"
-    assert str(raised.value) == f"{tmp_path}/results/small: {why}; {again}"
+    assert said == f"{tmp_path}/results/small: {why}; make sure that it can be written, then repeat the command"
     assert run_sweep(path)[0] == 0
 
 
@@ -339,8 +340,7 @@ def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatc
 def resumed(run_sweep, path, folder):
     """Sweep again to the end, and check that finished runs were kept."""
     before, seconds = parts(folder), {row["run_id"]: row["seconds"] for row in finished(folder)}
-    code, err = run_sweep(path)
-    assert code == 0, err
+    (err,) = printed(0, run_sweep(path))
     assert f"{12 - len(seconds)} runs to do, {len(seconds)} finished" in err
     assert len(finished(folder)) == 12
     assert parts(folder).items() >= before.items()
@@ -352,21 +352,19 @@ def resumed(run_sweep, path, folder):
 )
 def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, run_sweep, how):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
-    process = start(tmp_path, "sweep", path, "--jobs", 1 if how == "one process" else 2)
-    wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
-    begun = workers(process)
+    process = begun(tmp_path, path, folder, 1 if how == "one process" else 2)
+    running = workers(process)
     if how.startswith("everyone"):
         os.killpg(process.pid, signal.SIGINT)
     else:
         process.send_signal(signal.SIGTERM if how == "terminate" else signal.SIGINT)
     if how.endswith("twice"):
         process.send_signal(signal.SIGINT)
-    code, _, err = ended(process)
-    assert code == 130, err
+    _, err = printed(130, ended(process))
     kept = "interrupted; every finished run is kept in results/slow; to run the remaining ones: "
     assert err.splitlines()[-1] == f"{kept}budgetrun sweep {path}"
     assert not any(word in err for word in ("Traceback", "Warning"))
-    assert not psutil.wait_procs(begun, timeout=60)[1]
+    assert not psutil.wait_procs(running, timeout=60)[1]
     assert sum(map(len, [finished(folder)])) in range(2, 12)
     assert sorted(p.suffix for p in (folder / "parts").iterdir()) == [".jsonl"] * len(parts(folder))
     if how == "one process":
@@ -375,14 +373,12 @@ def test_an_interrupted_sweep_leaves_everything_in_order(tmp_path, run_sweep, ho
 
 def test_a_killed_worker_costs_no_run(tmp_path):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
-    process = start(tmp_path, "sweep", path, "--jobs", 2)
-    wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
+    process = begun(tmp_path, path, folder)
     before = parts(folder)
     # One of them is in the middle of a run.
     for worker in workers(process):
         worker.kill()
-    code, _, err = ended(process)
-    assert code == 0, err
+    _, err = printed(0, ended(process))
     assert "a worker process died (killed, or out of memory); the jobs that were running are retried" in err
     assert len(finished(folder)) == 12
     assert parts(folder).items() >= before.items()
@@ -398,35 +394,31 @@ def test_a_worker_that_loads_edited_code_gives_no_rows(tmp_path, run_sweep):
     right = {row["run_id"]: row["mistakes"] for row in rows(folder)}
     shutil.rmtree(folder)
     copy, command = copied_package(tmp_path)
-    process = start(tmp_path, "sweep", path, "--jobs", 2, command=command)
-    wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
+    process = begun(tmp_path, path, folder, command=command)
     steps = copy / "learners" / "steps.py"
     steps.write_text(steps.read_text().replace("f.scale(radius /", "f.scale(0.5 * radius /"))
     workers(process)[0].kill()
     code, _, err = ended(process)
     assert code == 1, err
-    kept = {row["run_id"]: row["mistakes"] for row in finished(folder)}
-    assert kept.items() < right.items()
-    failed = {row["error"] for row in rows(folder) if row["status"] == "failed"}
+    assert {row["run_id"]: row["mistakes"] for row in finished(folder)}.items() < right.items()
+    failed = {row["error"] for row in finished(folder, "failed")}
     assert failed == {"RuntimeError: the code has changed since the sweep began; start the sweep again"}
 
 
 def test_a_killed_sweep_is_continued(tmp_path, run_sweep, capsys, monkeypatch):
     path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
-    process = start(tmp_path, "sweep", path, "--jobs", 2)
-    wait_for(lambda: parts(folder) and list((folder / "parts").glob("*.running")))
-    begun = workers(process)
+    process = begun(tmp_path, path, folder)
+    running = workers(process)
     process.kill()
     ended(process)
-    assert not psutil.wait_procs(begun, timeout=60)[1]
+    assert not psutil.wait_procs(running, timeout=60)[1]
     n_done = 2 * len(parts(folder))
     assert 2 <= n_done < 12
     monkeypatch.chdir(tmp_path)
     said = f"results/slow: {n_done} of 12 runs finished; to complete it: budgetrun sweep {path}\n"
     assert run(capsys, "status", "results/slow") == (0, said, "")
     # A report of what there is says what is missing.
-    code, _, said = run(capsys, "report", "results/slow")
-    assert code == 1
+    _, said = printed(1, run(capsys, "report", "results/slow"))
     assert f"{n_done} of 12" in said
     assert len(rows(folder)) == n_done
     resumed(run_sweep, path, folder)
@@ -435,8 +427,7 @@ def test_a_killed_sweep_is_continued(tmp_path, run_sweep, capsys, monkeypatch):
 def test_a_finished_table_takes_no_parts_of_earlier_code(small, capsys):
     _, folder = small
     before = rows(folder)
-    earlier = [row | {"run_id": f"{i:016x}"} for i, row in enumerate(before)]
-    store_module.Store(folder).save("earlier", earlier)
+    store_module.Store(folder).save("earlier", [row | {"run_id": f"{i:016x}"} for i, row in enumerate(before)])
     assert run(capsys, "report", folder)[0] == 0
     assert rows(folder) == before
 
@@ -445,8 +436,7 @@ def test_two_sweeps_in_one_folder(tmp_path, small):
     path, folder = small
     both = [start(tmp_path, "sweep", path, "--jobs", 1, "--results", "again") for _ in range(2)]
     for process in both:
-        code, _, err = ended(process)
-        assert code == 0, err
+        printed(0, ended(process))
     assert outcomes(tmp_path / "again" / "small") == outcomes(folder)
 
 
@@ -476,7 +466,7 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
     assert code == 1
     assert sorted(tried[0]) == [0, 1, 2, 3]
     assert tried[1:] == [[3], [1], [2], [1], [1]]
-    failed = [row for row in rows(folder) if row["status"] == "failed"]
+    failed = finished(folder, "failed")
     assert [row["repetition"] for row in failed] == ["1", "1"]
     assert failed[0]["error"] == "RuntimeError: its worker process died twice (killed, or out of memory)"
     assert "8/8 runs" in err
@@ -497,8 +487,7 @@ def test_the_table_is_not_rewritten_after_every_job(tmp_path, run_sweep, monkeyp
         real(self)
 
     monkeypatch.setattr(store_module.Store, "write_table", slow)
-    path = config(tmp_path, repetitions=30, algorithms=[{"name": "perceptron"}])
-    assert run_sweep(path, jobs=1)[0] == 0
+    assert run_sweep(config(tmp_path, repetitions=30, algorithms=[{"name": "perceptron"}]), jobs=1)[0] == 0
     assert (written_at[0], written_at[-1]) == (1, 30)
     assert len(written_at) < 6
     assert len(finished(tmp_path / "results" / "small")) == 30
@@ -534,8 +523,7 @@ def test_jobs_tell_how_much_they_have_done(tmp_path, run_sweep, monkeypatch):
     told = []
     monkeypatch.setattr(Progress, "partly", lambda self, estimated, running: told.append((estimated, running)))
     monkeypatch.setattr("budgetrun.runner.job._TOLD_SECONDS", 0.0)
-    path = config(tmp_path, algorithms=[{"name": "perceptron"}])
-    assert run_sweep(path, jobs=1)[0] == 0
+    assert run_sweep(config(tmp_path, algorithms=[{"name": "perceptron"}]), jobs=1)[0] == 0
     assert told
     assert all(estimated >= 0 and running == 1 for estimated, running in told)
 
@@ -569,8 +557,7 @@ def test_a_missing_dask_scheduler_is_reported(tmp_path):
     pytest.importorskip("distributed", reason="dask is not installed")
     address = ("--backend", "dask", "--scheduler", "tcp://127.0.0.1:9")
     impatient = f"from budgetrun.runner import cluster; cluster.DASK_TIMEOUT = '0.2s'; {COMMAND}"
-    code, _, err = ended(start(tmp_path, "sweep", config(tmp_path), *address, command=impatient))
-    assert code == 2
+    _, err = printed(2, ended(start(tmp_path, "sweep", config(tmp_path), *address, command=impatient)))
     assert err.startswith("--scheduler tcp://127.0.0.1:9: no dask scheduler answers")
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "results").exists()
@@ -596,8 +583,7 @@ def test_a_run_of_its_own_has_the_same_outcome(tmp_path, run_sweep):
     assert outcomes(folders[0]) == outcomes(folders[1])
     assert [len(parts(folder)) for folder in folders] == [4, 14]
     # Run times measured in both ways must not be mixed.
-    with pytest.raises(InputError, match=r"another config \(it differs in: alone\)"):
-        run_sweep(config(tmp_path, name="alone", **VARIED))
+    raises(InputError, r"another config \(it differs in: alone\)", run_sweep, config(tmp_path, name="alone", **VARIED))
 
 
 def test_numbers_to_choose_by_are_in_the_manifest(tmp_path, run_sweep, folder):

@@ -89,9 +89,8 @@ def test_a_fault_far_down_has_its_line(tmp_path, monkeypatch):
     (tmp_path / "s.csv").write_text("x,t,y\n" + "".join(rows[:250]) + "one,b,1\n" + "".join(rows[250:]))
     monkeypatch.setattr("budgetrun.data.tables.columns.MOST_CATEGORIES", 10**6)
     table = open_table(tmp_path / "s.csv", label="y", key="t")
-    assert message(lambda: list(table.chunks(7))).endswith(
-        "s.csv:502:1: 'one' is not a number; a feature is a finite number"
-    )
+    told = message(lambda: list(table.chunks(7)))
+    assert told.endswith("s.csv:502:1: 'one' is not a number; a feature is a finite number")
 
 
 def test_missing_values_are_refused_skipped_or_zero():
@@ -246,9 +245,8 @@ def test_a_scan_says_all_that_is_wrong_with_counts():
         "s.csv: 1 of 200 rows have text in column 2 (v), which holds numbers; the first: s.csv:5:2: 'x' is not a number",  # noqa: E501
     ]
     assert scan.notes == ["s.csv: feature c=k is constant: always 1"]
-    assert table_of("a,y\n1,1\n2,1\n", label="y").scan().problems == [
-        "s.csv: all rows have the label 1; nothing can be learned from a single label"
-    ]
+    said = "s.csv: all rows have the label 1; nothing can be learned from a single label"
+    assert table_of("a,y\n1,1\n2,1\n", label="y").scan().problems == [said]
 
 
 def readers():
@@ -268,8 +266,7 @@ def test_an_error_comes_in_its_place_and_the_thread_ends():
 
     found = ahead(items())
     assert next(found) == 1
-    with pytest.raises(KeyError):
-        next(found)
+    message(next, found, kind=KeyError)
     assert not readers()
 
 

@@ -126,13 +126,10 @@ def test_means_are_those_of_a_plain_loop(rows, size):
     assert X[:, [table.features.index(name) for name in "ab"]].tolist() == expected
 
 
-EPOCH = date(1970, 1, 1)
-
-
 @settings(max_examples=40, deadline=None)
 @given(when=st.datetimes(datetime(1600, 1, 1), datetime(2300, 1, 1)), minutes=st.integers(-14 * 60, 14 * 60))
 def test_dates_are_days_in_text_and_columns(when, minutes):
-    day = float((when.date() - EPOCH).days)
+    day = float((when.date() - date(1970, 1, 1)).days)
     sign, zone = "-" if minutes < 0 else "+", time(*divmod(abs(minutes), 60)).strftime("%H:%M")
     assert written.number(when.strftime("%Y-%m-%d") if when.year > 999 else "", "ymd") == day
     assert written.number(f"{when.day}.{when.month}.{when.year}", "dmy") == day
@@ -142,8 +139,7 @@ def test_dates_are_days_in_text_and_columns(when, minutes):
     assert written.number(text, "ymd") == pytest.approx(exact, abs=1e-9)
     if minutes == 0:
         return
-    array = pa.array([when, when], pa.timestamp("us"))
-    table = open_table(pa.table({"t": array, "y": ["a", "b"]}))
+    table = open_table(pa.table({"t": pa.array([when, when], pa.timestamp("us")), "y": ["a", "b"]}))
     text = f"t,y\n{when.isoformat()},a\n{when.isoformat('T', 'microseconds')},b\n"
     of_text = open_table(io.BytesIO(text.encode()))
     assert [chunk.X.tolist() for chunk in table.chunks()] == [chunk.X.tolist() for chunk in of_text.chunks()]

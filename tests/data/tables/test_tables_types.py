@@ -130,16 +130,12 @@ LARGE = (
     (pa.array([Decimal(10**60), Decimal(1)], pa.decimal256(76, 0)), "1e+60"),
 ], ids=lambda value: str(getattr(value, "type", "")))  # fmt: skip
 def test_whole_numbers_that_float64_merges_are_no_classes(tmp_path, array, shown):
+    values = [float(value) for value in array.to_pylist()]
     for source, where, _ in sources(tmp_path, array, [0.5, 7]):
-        assert message(lambda of=source: open_table(of, label="c").classes) == (
-            f"{where}: column 1 (c): label {shown}: {LARGE}"
-        )
-        assert [chunk.y.tolist() for chunk in open_table(source, label="c", classes=()).chunks()] == [
-            [float(value) for value in array.to_pylist()]
-        ]
-        assert [chunk.X.ravel().tolist() for chunk in open_table(source, label="other").chunks()] == [
-            [float(value) for value in array.to_pylist()]
-        ]
+        said = f"{where}: column 1 (c): label {shown}: {LARGE}"
+        assert message(lambda of=source: open_table(of, label="c").classes) == said
+        assert [chunk.y.tolist() for chunk in open_table(source, label="c", classes=()).chunks()] == [values]
+        assert [chunk.X.ravel().tolist() for chunk in open_table(source, label="other").chunks()] == [values]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "svm", "npz", "pipe"])
@@ -157,8 +153,7 @@ def test_whole_numbers_that_float64_merges_are_no_classes_of_text_and_arrays(tmp
     column = "column 0 (label)" if kind in ("svm", "npz") else "column 1 (y)"
     label = None if kind in ("svm", "npz") else "y"
     assert message(lambda: open_table(source, label=label).classes) == f"{where}: {column}: label 9.0072e+15: {LARGE}"
-    told = message(open_table, path, label=label, classes=[0, 2**53])
-    assert told == f"{path}: label 9.0072e+15: {LARGE}"
+    assert message(open_table, path, label=label, classes=[0, 2**53]) == f"{path}: label 9.0072e+15: {LARGE}"
 
 
 def test_text_with_a_nul_character_is_refused(tmp_path):
@@ -167,9 +162,8 @@ def test_text_with_a_nul_character_is_refused(tmp_path):
             table = open_table(source, label="c" if role == "label" else "other")
             told = f"{where}: row 2, column 1: 'a\\x00' has a NUL character; remove it"
             assert message(lambda of=table: list(of.chunks())) == told
-            assert table.scan().problems[0] == (
-                f"{where}: 1 of 2 rows have a NUL character in column 1 (c); the first: {told}"
-            )
+            said = f"{where}: 1 of 2 rows have a NUL character in column 1 (c); the first: {told}"
+            assert table.scan().problems[0] == said
     content = b'{"x": 1, "y": "a"}\n{"x": 2, "y": "a\\u0000"}\n'
     table = open_table(io.BytesIO(content), label="y", classes=["a", "b"])
     assert message(lambda: list(table.chunks())) == "the data:2: 'a\\x00' has a NUL character; remove it"
@@ -376,10 +370,8 @@ def test_pairs_of_examples_and_labels():
             table = open_table((form(numbers), Y))
             assert read(table, n_rows) == (numbers.tolist(), Y)
             assert table.classes == ("eggs", "ham", "spam")
-    assert read(open_table((FRAME[["age", "ok"]], np.array([1, 0, 1, 0])))) == (
-        [[31, 1], [25, 0], [44.5, 1], [19, 1]],
-        [1, 0, 1, 0],
-    )
+    table = open_table((FRAME[["age", "ok"]], np.array([1, 0, 1, 0])))
+    assert read(table) == ([[31, 1], [25, 0], [44.5, 1], [19, 1]], [1, 0, 1, 0])
     assert message(open_table, (numbers, Y[:3])) == "the data: X has 4 rows and y has 3; the numbers must be equal"
     assert "set is not a table; pass a path, a data frame" in message(open_table, {1})
 
@@ -452,11 +444,8 @@ def test_what_is_not_supported_is_said(tmp_path, name, content, told):
 
 @pytest.mark.parametrize(("learned", "told"), [({"n_features": 4}, "4"), ({"columns": []}, "a table of columns")])
 def test_vectors_of_another_form_than_was_learned(learned, told):
-    encoding = {"classes": ["0", "1"], **learned}
-    assert (
-        message(open_table, (np.zeros((2, 3)), [0, 1]), encoding=encoding)
-        == f"the data: 3 features; {told} were learned"
-    )
+    said = message(open_table, (np.zeros((2, 3)), [0, 1]), encoding={"classes": ["0", "1"], **learned})
+    assert said == f"the data: 3 features; {told} were learned"
 
 
 @pytest.mark.parametrize("kind", ["dates.csv", "money.csv", "dates.parquet"])

@@ -131,8 +131,7 @@ def test_the_first_sentences_name_the_best(played):
     best = arena.results.title(ranks.labels[0])
     said = "has the best mean rank over 2 streams of the 4 learners that fit"
     assert f"Within 8 KB, {best} ({ranks.ranks.min():.1f}) {said}" in sentence
-    lost = arena.lost_to_linear(8000)
-    assert ("lose to a linear one" in sentence) == bool(lost)
+    assert ("lose to a linear one" in sentence) == bool(arena.lost_to_linear(8000))
 
 
 def test_results_without_bytes_have_no_site(tmp_path, capsys):

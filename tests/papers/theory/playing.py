@@ -1,6 +1,7 @@
 """Runs for the tests of bounds: learners on a stream, and the verdicts of the bounds on them."""
 
 import numpy as np
+from cases import fed
 
 from budgetrun.engine import Group
 from budgetrun.papers import theory
@@ -14,16 +15,14 @@ def play(learner, kernel, X, y, **options):
 def play_all(learners, kernel, X, y, *, n_classes=None, tie="mistake", block_size=256):
     """Run learners over a stream as one group, which takes less time than one by one; return its members."""
     group = Group(kernel, learners, n_classes=n_classes, tie=tie)
-    for start in range(0, len(y), block_size):
-        group.feed(X[start : start + block_size], y[None, start : start + block_size])
+    fed(group, X, y[None], block_size)
     return group.members
 
 
 def run_of(member, largest_square=1.0):
     """Return what bounds need to know of a member after its run."""
     learner, count = member.learner, member.count
-    facts = learner.facts(member.hypothesis)
-    return theory.Run(learner, count.mistakes, count.updates, largest_square, facts)
+    return theory.Run(learner, count.mistakes, count.updates, largest_square, learner.facts(member.hypothesis))
 
 
 def competitors(kernel, X, y, n_classes=None, **options):

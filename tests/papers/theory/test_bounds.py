@@ -46,8 +46,7 @@ def test_orthogonal_examples_are_as_many_mistakes(name):
 
 def test_lemma_1_is_met_with_equality():
     """Every example is learned: the first halving at B + 1 updates, then one in B / 2."""
-    budget = 10
-    learner = find("ahpatron")(budget=budget, epsilon=0.5)
+    learner = find("ahpatron")(budget=10, epsilon=0.5)
     X, y = np.eye(56), np.ones(56, dtype=int)
     verdict = verdicts(play(learner, LINEAR, X, y), competitors(LINEAR, X, y))["Liao et al. (2024), Lemma 1"]
     # After 56 updates: 11, 16, ..., 56.
@@ -61,7 +60,7 @@ def test_lemma_1_is_met_with_equality():
 
 D, NORM, C = 7.0, 1.5, math.sqrt(2) - 1
 OWN = some_run("forgetron", "self_tuned", budget=100, facts={"damage": 5.0, "shrinking": 0.5, "U": 1.0})
-SHRUNK_AHPATRON = {"budget": 100, "epsilon": 0.9, "U": 2.0, "step": math.sqrt(2) / 5, "norm": "shrunk"}
+SHRUNK = {"budget": 100, "epsilon": 0.9, "U": 2.0, "step": math.sqrt(2) / 5, "norm": "shrunk"}
 # U = 2, B = 100: r = 0.2.
 S = 0.2 / math.sqrt(2)
 NOT_HALVING = {loss: 0.9 * 0.2 * loss + 2.25 / 0.4 + (S - 0.9) / (1 - S) * 20 for loss in (D, 0.5)}
@@ -70,7 +69,6 @@ ZETA_C = (0.25 + 4.5 * 0.1) * 0.2
 RBP_C = 11.5 / 8.5  # (10 + 1.5) / (10 - 1.5)
 SIMPLE_U = math.sqrt(1000 / (32 * math.log2(8000)))
 GAIN = {"eta": 0.1, "facts": {"gain": 3.0}}
-REACH = math.sqrt(0.1)
 
 
 def of_theorem_4(reach):
@@ -101,8 +99,8 @@ BY_HAND = [
     (ahpatron.AVPCorollary2(), avp(U=2.0, facts={"margin_steps": -4.0}), 11 + 36 + 6 * math.sqrt(11)),
     (ahpatron.AVPCorollary2(), avp(U=2.0, facts={"margin_steps": -40.0}), 36),
     # With a smaller loss the other case is the larger one.
-    (ahpatron.AhpatronTheorem4(), ahpatron_run(**SHRUNK_AHPATRON), 7 + HALVING[D]),
-    (ahpatron.AhpatronTheorem4(), ahpatron_run(**SHRUNK_AHPATRON), 0.5 + NOT_HALVING[0.5], 1.5, 0.5),
+    (ahpatron.AhpatronTheorem4(), ahpatron_run(**SHRUNK), 7 + HALVING[D]),
+    (ahpatron.AhpatronTheorem4(), ahpatron_run(**SHRUNK), 0.5 + NOT_HALVING[0.5], 1.5, 0.5),
     (ahpatron.AhpatronTheorem6(),
      ahpatron_run({"halvings": 4, "moved": 0.8, "zeta": 0.2}, budget=100, epsilon=0.9, U=2.0, step=0.1),
      7 + (ZETA_C * 7 + (1 - 0.2) * 2.25 / 0.2 + (ZETA_C - 0.9) * 20) / (1 - ZETA_C)),
@@ -114,7 +112,7 @@ BY_HAND = [
     (sutskever.ModifiedRBPTheorem1(), some_run("modified_rbp", budget=64, seed=0), (1000 + 32) * 4 / 3, 0.0, 1000.0),
     (projectron.ProjectronPlusPlusTheorem4(), some_run("projectron++", **GAIN), of_theorem_4(0.1)),
     (projectron.ProjectronPlusPlusTheorem4(), some_run("projectron++", threshold="squared_distance", **GAIN),
-     of_theorem_4(REACH)),
+     of_theorem_4(math.sqrt(0.1))),
     (projectron.SeveralClassesTheorem6AnyLength(), some_run("projectron++", several=True, **GAIN),
      2 * 2.25 / 0.85**2 + 7 / 0.85 + 1.5 / 0.85 * math.sqrt(14 / 0.85 - 3)),
 ]  # fmt: skip
@@ -181,7 +179,6 @@ def test_best_is_no_worse_than_any_norm():
 
 FORGETRON_FACTS = {"damage": 0.0, "shrinking": 0.0, "U": 1.0}
 HALVED = {"halvings": 2, "moved": 1.0, "zeta": 0.2}
-SHRUNK = {"budget": 100, "epsilon": 0.9, "U": 2.0, "step": math.sqrt(2) / 5, "norm": "shrunk"}
 KEPT = {"budget": 100, "epsilon": 0.9, "U": 2.0, "step": 0.1}
 ZETA = "(1/4 + 9/2 zeta) U / sqrt(B) < epsilon < 1"
 # Theorem, learner, its parameters, what else differs, and the condition that does not hold.
@@ -258,10 +255,8 @@ def test_long_examples_are_for_the_form_with_r_squared():
     for name in ("projectron", "projectron++"):
         run = some_run(name, several=True, eta=0.1, facts=facts)
         reasons = {b.name: b.why_void(run) for b in theory.about(theory.registry(), run.learner)}
-        assert reasons == {
-            "Orabona et al. (2009), Theorem 6": "||k((x, y), .)|| <= 1/2, but the largest is 1",
-            "Orabona et al. (2009), Theorem 6 with R^2": "",
-        }
+        theorem = "Orabona et al. (2009), Theorem 6"
+        assert reasons == {theorem: "||k((x, y), .)|| <= 1/2, but the largest is 1", f"{theorem} with R^2": ""}
         short = some_run(name, several=True, eta=0.1, square=0.25, facts=facts)
         both = [value(b, short, 1.0, 20.0) for b in theory.about(theory.registry(), short.learner)]
         assert both[0] == both[1]
@@ -369,8 +364,7 @@ def on():
 @pytest.mark.parametrize(("stream", "tie"), paired(RUNS, ["mistake", "positive"]))
 def test_nothing_is_violated(stream, tie, on):
     kernel, X, y = RUNS[stream]
-    members = play_all(made_learners(), kernel, X, y, tie=tie)
-    for case, member in zip(LEARNERS, members, strict=True):
+    for case, member in zip(LEARNERS, play_all(made_learners(), kernel, X, y, tie=tie), strict=True):
         for verdict in verdicts(member, on(stream)).values():
             # One draw is not an expectation, but still far below these bounds.
             assert not verdict.violated, (case, verdict)

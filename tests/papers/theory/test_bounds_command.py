@@ -1,14 +1,11 @@
 """`budgetrun bounds`: its files, output and errors; the committed tables are about the committed runs."""
 
-import csv
-import gzip
-import json
 import shutil
 
 import numpy as np
 import pytest
 from scipy.stats import t as student
-from sweeping import config, rows, run, written
+from sweeping import config, csv_text, edited, printed, rows, run, written
 
 from budgetrun.base.files import checkout
 from budgetrun.config import load
@@ -66,17 +63,13 @@ def command(capsys):
 
 
 def table(folder):
-    with (folder / "bounds.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return rows(folder, "bounds.csv")
 
 
 def rewrite(folder, change):
     """Change the rows of runs.csv; ``change`` returns the row, or None."""
     changed = [new for row in rows(folder) if (new := change(row)) is not None]
-    with (folder / "runs.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, changed[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(changed)
+    (folder / "runs.csv").write_text(csv_text(changed))
     # Accepted as it is.
     (folder / "runs.csv.sha256").unlink(missing_ok=True)
 
@@ -103,10 +96,8 @@ def test_both_sides_of_every_bound(command, results, drawn):
         half = student.ppf(0.9995, 3) * np.std(counts, ddof=1) / 2
         assert float(row["mistakes"]) == np.mean(counts)
         assert float(row["lower"]) == pytest.approx(np.mean(counts) - half)
-    assert {row["budget"]: row["applies"] for row in written_rows if row["theorem"].endswith("(2008), Theorem 3")} == {
-        "20": "no",
-        "90": "yes",
-    }
+    of_theorem = [row for row in written_rows if row["theorem"].endswith("(2008), Theorem 3")]
+    assert {row["budget"]: row["applies"] for row in of_theorem} == {"20": "no", "90": "yes"}
     once = [row for row in written_rows if row["label"] == "rbp(once)"]
     assert {(row["applies"], row["condition"]) for row in once} == {("no", check.NO_SEEDS)}
     assert "No bound is about: cks.\n" in out
@@ -174,14 +165,9 @@ def test_streams_and_all(command, results):
 
 
 def test_violated_bound_names_run_and_theorem(command, results):
-    def change(row):
-        more = {"mistakes": "399"} if row["label"] == "perceptron" and row["repetition"] == "1" else {}
-        return row | more
-
-    rewrite(results, change)
     (run_id,) = [r["run_id"] for r in rows(results) if r["label"] == "perceptron" and r["repetition"] == "1"]
-    code, out, err = command(results)
-    assert code == 1
+    rewrite(results, lambda row: row | ({"mistakes": "399"} if row["run_id"] == run_id else {}))
+    out, err = printed(1, command(results))
     first, second = err.splitlines()
     name = f"violated: run {run_id} (noisy_gaussians, repetition 1, perceptron): 399 mistakes, but"
     assert first.startswith(f"{name} Liao et al. (2024), Theorem 2 allows ")
@@ -195,8 +181,7 @@ def test_expectation_is_violated_if_its_interval_is_above(command, results):
     rewrite(results, lambda row: row | ({"mistakes": "420"} if row["label"] == "rbp" and row["seed"] == "0" else {}))
     assert command(results)[0] == 0
     rewrite(results, lambda row: row | ({"mistakes": f"42{row['seed']}"} if row["label"] == "rbp" else {}))
-    code, _, err = command(results)
-    assert code == 1
+    _, err = printed(1, command(results))
     assert "violated: the 4 seeds (noisy_gaussians, repetition 0, rbp, budget 20): 421.5 expected mistakes, but" in err
 
 
@@ -206,12 +191,8 @@ def test_results_without_facts(command, results):
     code, out, err = command(results)
     assert (code, err) == (0, "")
     reasons = {row["theorem"]: row["condition"] for row in table(results) if row["applies"] == "no"}
-    needing = {
-        "Dekel et al. (2008), Lemma 6",
-        "Orabona et al. (2009), Theorem 4",
-        "Liao et al. (2024), Theorem 6",
-        "Liao et al. (2024), Lemma 1",
-    }
+    needing = {f"Liao et al. (2024), {which}" for which in ("Theorem 6", "Lemma 1")}
+    needing |= {"Dekel et al. (2008), Lemma 6", "Orabona et al. (2009), Theorem 4"}
     assert {name for name, why in reasons.items() if why.startswith("needs facts that these")} == needing
     assert "\nBounds without numbers need facts that older results do not have: run the sweep again.\n" in out
     assert any(r["theorem"] == "Dekel et al. (2008), Theorem 1" and r["applies"] == "yes" for r in table(results))
@@ -234,8 +215,7 @@ def test_results_without_curves(command, results):
 
 def test_no_figures(command, results):
     shutil.rmtree(results / "figures", ignore_errors=True)
-    code, out, _ = command("--no-figures", results)
-    assert code == 0
+    out, _ = printed(0, command("--no-figures", results))
     assert "figure   " not in out
     assert not (results / "figures").exists()
     assert table(results)
@@ -243,8 +223,7 @@ def test_no_figures(command, results):
 
 def test_folder_of_folders(command, results):
     shutil.copytree(results, results.parent / "other")
-    code, out, _ = command(results.parent)
-    assert code == 0
+    out, _ = printed(0, command(results.parent))
     assert (results.parent / "other" / "bounds.csv").read_bytes() == (results / "bounds.csv").read_bytes()
     assert out.count("24 of 24 runs") == 2
 
@@ -274,8 +253,7 @@ def test_data_that_are_missing_or_others(tmp_path, capsys, swept):
         {"name": "modified_rbp", "budget": 1, "seeds": 2},
     ]
     folder = swept([{"name": "own", "path": "own.csv", "order": "file"}, *DATASETS], algorithms, own)
-    code, out, _ = run(capsys, "bounds", folder)
-    assert code == 0
+    out, _ = printed(0, run(capsys, "bounds", folder))
     assert "void: B >= 83, but B is 20 (and 1 other reason)\n" in out
     (best,) = {row["competitor"] for row in table(folder) if (row["dataset"], row["label"]) == ("own", "modified_rbp")}
     assert best.startswith("2 segments, C = ")
@@ -284,28 +262,25 @@ def test_data_that_are_missing_or_others(tmp_path, capsys, swept):
     named = [line.split()[0] for line in out.splitlines() if "2008" in line or "Theorem" in line]
     assert named == sorted(named, reverse=True)
     assert len(named) > len(set(named)) == 2
-    content = (tmp_path / "own.csv").read_text()
-    (tmp_path / "own.csv").write_text(content.replace("0,", "1,", 1))
-    code, _, err = run(capsys, "bounds", folder)
-    assert code == 2
+    (tmp_path / "own.csv").write_text((tmp_path / "own.csv").read_text().replace("0,", "1,", 1))
+    _, err = printed(2, run(capsys, "bounds", folder))
     assert err.startswith(f"the data of 'own' are not those of the runs in {folder} (sha256 ")
     (tmp_path / "own.csv").unlink()
-    code, _, err = run(capsys, "bounds", folder)
-    assert code == 2
+    _, err = printed(2, run(capsys, "bounds", folder))
     assert "own.csv" in err
 
 
 def test_missing_data_of_a_card(command, results):
-    manifest = json.loads((results / "manifest.json").read_text())
-    manifest["config"]["datasets"].append(manifest["config"]["datasets"][0] | {"name": "ijcnn1", "label": "ijcnn1"})
-    manifest["config"]["datasets"][1]["options"] = {}
-    (results / "manifest.json").write_text(json.dumps(manifest))
-    # The Perceptron ran on the data that are missing alone.
-    elsewhere = {"dataset": "ijcnn1"}
-    rewrite(
-        results,
-        lambda row: row | elsewhere if row["repetition"] == "1" else None if row["label"] == "perceptron" else row,
-    )
+    missing = {"name": "ijcnn1", "label": "ijcnn1", "options": {}}
+    with edited(results) as manifest:
+        manifest["config"]["datasets"].append(manifest["config"]["datasets"][0] | missing)
+
+    def change(row):
+        # The Perceptron ran on the data that are missing alone.
+        there = row["repetition"] == "1"
+        return row | {"dataset": "ijcnn1"} if there else None if row["label"] == "perceptron" else row
+
+    rewrite(results, change)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(files.ENVIRONMENT, raising=False)
         patch.setattr(files, "cache_folder", lambda: results / "cache")
@@ -360,10 +335,9 @@ TABLES = sorted((TOP / "results").glob("*/bounds.csv*")) if TOP else []
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
 def test_committed_bounds_hold(path):
     mistakes = {row["run_id"]: row["mistakes"] or row["steps"] for row in Store(path.parent).rows().values()}
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert any(row["applies"] == "yes" for row in rows) == (path.parent.name not in WITHOUT)
-    for row in rows:
+    bounds = rows(path.parent, path.name)
+    assert any(row["applies"] == "yes" for row in bounds) == (path.parent.name not in WITHOUT)
+    for row in bounds:
         ids = row["run_id"].split()
         assert all(run_id in mistakes for run_id in ids)
         if len(ids) == 1 and row["counts"] in ("mistakes", "updates"):

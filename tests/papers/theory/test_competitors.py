@@ -14,8 +14,7 @@ GAUSSIAN = kernels.Gaussian(gamma=0.5)
 
 def noisy(T=300, seed=0):
     X, y = random_stream(T=T, seed=seed)
-    rng = np.random.default_rng(seed)
-    return X, np.where(rng.random(T) < 0.05, -y, y)
+    return X, np.where(np.random.default_rng(seed).random(T) < 0.05, -y, y)
 
 
 @pytest.mark.parametrize("normalised", [False, True])
@@ -72,14 +71,12 @@ def test_norms_and_margins_by_definition(kernel, sample):
         assert one.norm == pytest.approx(norm)
         np.testing.assert_allclose(one.margins, y * values, rtol=1e-9, atol=1e-12)
     assert found.largest_square == pytest.approx(kernel.between(X, X).diagonal().max())
-    lengths = np.sqrt(kernel.between(X, X).diagonal())
-    np.testing.assert_allclose(found.fixed[1].lengths, lengths)
+    np.testing.assert_allclose(found.fixed[1].lengths, np.sqrt(kernel.between(X, X).diagonal()))
 
 
 def test_machines_are_those_of_liblinear():
     X, y = noisy()
-    K = X @ X.T
-    for C, dual in zip((0.1, 1.0), machines(K, y[None] * 1.0, (0.1, 1.0), passes=2000), strict=True):
+    for C, dual in zip((0.1, 1.0), machines(X @ X.T, y[None] * 1.0, (0.1, 1.0), passes=2000), strict=True):
         w = (dual[0] * y) @ X
         theirs = LinearSVC(loss="hinge", C=C, fit_intercept=False, tol=1e-8, max_iter=10**6, random_state=0).fit(X, y)
         objectives = [v @ v / 2 + C * np.maximum(0, 1 - y * (X @ v)).sum() for v in (w, theirs.coef_[0])]

@@ -176,8 +176,7 @@ def test_remark_2(delta):
 @pytest.mark.parametrize("ratio", [1.1, 3.0])
 def test_remark_3(ratio):
     """Online: insert a new pattern at most once, remove any that is very well classified; the bound (10) holds."""
-    rng = np.random.default_rng(0)
-    X = rng.integers(-5, 6, size=(1500, 2))
+    X = np.random.default_rng(0).integers(-5, 6, size=(1500, 2))
     X = X[np.abs(X @ [2, 1]) >= 3]
     y = np.where(X @ [2, 1] > 0, 1, -1)
     ys = reference.signed(X, y)

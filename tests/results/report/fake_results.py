@@ -1,11 +1,10 @@
 """Results folders with known numbers, as a sweep would leave them."""
 
-import csv
 import gzip
-import io
 import json
 
 import numpy as np
+from sweeping import csv_text
 
 from budgetrun.results.report import Report, tables
 from budgetrun.results.store import files
@@ -34,6 +33,11 @@ REPORT = {
 }
 
 
+def of(name, **given):
+    """Return the entry of an algorithm in a config, under its own name."""
+    return {"name": name, "label": name} | given
+
+
 def run(dataset, label, percent, **others):
     """Return one row of runs.csv: a finished run of 10,000 examples with this online error."""
     mistakes = round(100 * percent)
@@ -52,11 +56,7 @@ def failed(dataset, label, error, **others):
 
 
 def runs_csv(rows, names=COLUMNS):
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, restval="", extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({"run_id": f"{i:016x}"} | row for i, row in enumerate(rows))
-    return text.getvalue()
+    return csv_text([{"run_id": f"{i:016x}"} | row for i, row in enumerate(rows)], names)
 
 
 def manifest(rows, report=None, expected=None, algorithms=None, **others):
@@ -73,20 +73,13 @@ def manifest(rows, report=None, expected=None, algorithms=None, **others):
     made |= {"config": config, "config_text": "name: fake\nseed: 0\n", "expected": expected or {}, "profile": "full"}
     made |= {"seed": 0, "seconds": 3711.0, "jobs": 2, "failures": [], "code": "c0de" * 16}
     made |= {"start": "2024-05-06T07:08:09+00:00", "end": "2024-05-06T08:10:00+00:00"}
-    return (
-        made
-        | {
-            "versions": {"budgetrun": "0.1.0", "python": "3.11.7", "blas": "openblas", "cpu": "a processor"},
-            "git": {"commit": "a" * 40, "dirty": True},
-            "datasets": {
-                name: sizes
-                | {"sha256": "5a" * 32, "files": {f"{name}.gz": "f1" * 32}, "notes": [f"a note about {name}"]}
-                for name in datasets
-            },
-            "parts": [{"dataset": name, "algorithms": labels, "runs": len(rows)} | times for name in datasets],
-        }
-        | others
-    )
+    made |= {"versions": {"budgetrun": "0.1.0", "python": "3.11.7", "blas": "openblas", "cpu": "a processor"}}
+    made |= {"git": {"commit": "a" * 40, "dirty": True}, "datasets": {}, "parts": []}
+    for name in datasets:
+        own = {"sha256": "5a" * 32, "files": {f"{name}.gz": "f1" * 32}, "notes": [f"a note about {name}"]}
+        made["datasets"][name] = sizes | own
+        made["parts"].append({"dataset": name, "algorithms": labels, "runs": len(rows)} | times)
+    return made | others
 
 
 def build(folder, rows, *, compressed=False, **others):
@@ -124,22 +117,14 @@ def write_curves(folder, rows, per_file=7):
         part = rows[start : start + per_file]
         n = part[0]["n_examples"]
         rounds = np.unique(np.round(10.0 ** np.arange(0, np.log10(n) + 0.125, 0.125)).clip(1, n).astype(np.int64))
-        share = rounds / n
-        np.savez_compressed(
-            folder / "curves" / f"{start:016x}.npz",
-            run_id=[row.get("run_id", f"{start + i:016x}") for i, row in enumerate(part)],
-            rounds=rounds,
-            mistakes=np.array([row["mistakes"] * share for row in part]),
-            support_size=np.array([row["support_size"] * share for row in part]),
-        )
+        counts = {name: np.array([row[name] * (rounds / n) for row in part]) for name in ("mistakes", "support_size")}
+        ids = [row.get("run_id", f"{start + i:016x}") for i, row in enumerate(part)]
+        np.savez_compressed(folder / "curves" / f"{start:016x}.npz", run_id=ids, rounds=rounds, **counts)
 
 
 ETAS = (0.05, 0.1, 0.3)
-SWEPT = [
-    {"name": "perceptron", "label": "perceptron"},
-    {"name": "projectron++", "label": "projectron++", "parameters": {"eta": list(ETAS), "threshold": ["distance"]}},
-    {"name": "rbp", "label": "rbp", "budget": {"of": "projectron++", "fractions": [1.0]}},
-]
+SWEPT = [of("perceptron"), of("projectron++", parameters={"eta": list(ETAS), "threshold": ["distance"]})]
+SWEPT.append(of("rbp", budget={"of": "projectron++", "fractions": [1.0]}))
 
 
 def swept_rows(dataset="one", repetitions=3):

@@ -1,6 +1,5 @@
 """`budgetrun compare`: what is matched, what is refused, what is found, and its exit codes."""
 
-import csv
 import json
 import shutil
 from functools import cache
@@ -10,7 +9,7 @@ import faults
 import numpy as np
 import pytest
 import sweeping
-from fake_results import build, run
+from fake_results import build, of, run
 from test_statistics import TABLE6
 
 from budgetrun.results.compare import compare, diagram
@@ -35,14 +34,12 @@ def made(folder, rng=None, worse=1.0, n=20, datasets=("one", "two"), labels=LABE
 
 def with_data(folder, config=None, **changes):
     """Give each data set of a folder its own checksum, and change the config."""
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    for name, about in manifest["datasets"].items():
-        about["sha256"] = f"checksum of {name}"
-    manifest["config"] |= config or {}
-    for one in manifest["config"]["datasets"]:
-        one |= changes
-    path.write_text(json.dumps(manifest))
+    with sweeping.edited(folder) as manifest:
+        for name, about in manifest["datasets"].items():
+            about["sha256"] = f"checksum of {name}"
+        manifest["config"] |= config or {}
+        for one in manifest["config"]["datasets"]:
+            one |= changes
     return folder
 
 
@@ -100,13 +97,9 @@ def test_labels_with_settings_are_chosen_on_the_first_tenth(tmp_path):
         own = {"repetition": r, "prefix_examples": 1000}
         rows.append(run("one", "rbp", 20 + r, prefix_mistakes=200, **own))
         for eta, prefix in ((0.1, 150), (0.5, 300)):
-            rows.append(
-                run("one", "norma", 10 + r if eta == 0.5 else 19, prefix_mistakes=prefix, setting={"eta": eta}, **own)
-            )
-    algorithms = [
-        {"name": "rbp", "label": "rbp"},
-        {"name": "norma", "label": "norma", "parameters": {"eta": [0.1, 0.5]}},
-    ]
+            percent = 10 + r if eta == 0.5 else 19
+            rows.append(run("one", "norma", percent, prefix_mistakes=prefix, setting={"eta": eta}, **own))
+    algorithms = [of("rbp"), of("norma", parameters={"eta": [0.1, 0.5]})]
     folder = with_data(build(tmp_path / "r", rows, algorithms=algorithms))
     found = compare([f"{folder}:rbp", f"{folder}:norma"])
     (one,), names = found.differences, found.contenders
@@ -158,19 +151,12 @@ def test_data_are_matched_by_checksum_not_by_name(tmp_path):
     assert found.failed
     assert found.notes == ["Left out: 4 units that a does not have."]
     c = made(tmp_path / "c", datasets=("three",))
-    assert refused(a, c) == (
-        f"{a}, {c}: no runs on the same data in common; c: lacks 8 of the 8 units that a has, such as one, ahpatron"
-    )
+    said = f"{a}, {c}: no runs on the same data in common; c: lacks 8 of the 8 units that a has, such as one, ahpatron"
+    assert refused(a, c) == said
     renamed = made(tmp_path / "renamed")
-    manifest = (
-        (renamed / "manifest.json")
-        .read_text()
-        .replace('"label": "one"', '"label": "uno"')
-        .replace('"one": {', '"uno": {')
-    )
-    (renamed / "manifest.json").write_text(manifest)
-    runs = (renamed / "runs.csv").read_text().replace(",one,", ",uno,")
-    (renamed / "runs.csv").write_text(runs)
+    names = (("manifest.json", '"label": "one"'), ("manifest.json", '"one": {'), ("runs.csv", ",one,"))
+    for name, old in names:
+        (renamed / name).write_text((renamed / name).read_text().replace(old, old.replace("one", "uno")))
     assert not compare([str(a), str(renamed)], tolerance=0).failed
 
 
@@ -193,33 +179,26 @@ def test_higher_is_better_where_it_is(tmp_path):
     assert not compare([low, high], "f1", tolerance=1).failed
 
 
-def test_the_command_on_a_sweep_and_its_rerun(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    path = sweeping.config(
-        tmp_path, repetitions=20, datasets=[{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 40}}]
-    )
+def test_the_command_on_a_sweep_and_its_rerun(here, capsys):
+    datasets = [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 40}}]
+    path = sweeping.config(here, repetitions=20, datasets=datasets)
     assert sweeping.run(capsys, "sweep", path, "--results", "old", "--jobs", "1")[0] == 0
     shutil.copytree("old", "new")
-    code, out, _ = sweeping.run(capsys, "compare", "old/small", "new/small", "--tolerance", "0")
-    assert (code, out.splitlines()[-1]) == (
-        0, "6 pairs of online error in percent: 0 differ at 5%; 0 worse than old/small by more than 0%."
-    )  # fmt: skip
+    out, _ = sweeping.printed(0, sweeping.run(capsys, "compare", "old/small", "new/small", "--tolerance", "0"))
+    said = "6 pairs of online error in percent: 0 differ at 5%; 0 worse than old/small by more than 0%."
+    assert out.splitlines()[-1] == said
     # More than a tenth more mistakes of one learner, in one run of two.
     table = Path("new/small/runs.csv")
-    rows = list(csv.DictReader(table.read_text().splitlines()))
+    rows = sweeping.rows("new/small")
     for row in rows:
         if row["label"] == "remove_oldest" and row["budget"] == "20":
             row["mistakes"] = str(int(row["mistakes"]) + 1 + int(row["repetition"]) % 2)
             row["online_error"] = str(int(row["mistakes"]) / int(row["n_examples"]))
-    with table.open("w") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    table.write_text(sweeping.csv_text(rows))
     (table.parent / "runs.csv.sha256").unlink()
     given = ["compare", "old/small", "new/small", "--output", "c.html", "--output", "c.json"]
     assert sweeping.run(capsys, *given)[0] == 0
-    code, out, _ = sweeping.run(capsys, *given, "--tolerance", "2")
-    assert code == 1
+    out, _ = sweeping.printed(1, sweeping.run(capsys, *given, "--tolerance", "2"))
     assert "1 differs at 5%; 1 worse than old/small by more than 2%." in out
     found = json.loads(Path("c.json").read_text())
     assert found["failed"]
@@ -239,8 +218,7 @@ def test_the_first_tenths_are_the_same_rounds(tmp_path):
     def folder(name, n):
         own = {"prefix_examples": n, "prefix_mistakes": 10}
         rows = [run("one", "norma", 20, repetition=r, setting={"eta": eta}, **own) for r in range(3) for eta in (1, 2)]
-        algorithms = [{"name": "norma", "label": "norma", "parameters": {"eta": [1, 2]}}]
-        return with_data(build(tmp_path / name, rows, algorithms=algorithms))
+        return with_data(build(tmp_path / name, rows, algorithms=[of("norma", parameters={"eta": [1, 2]})]))
 
     a, b = folder("a", 1000), folder("b", 2000)
     assert "number of first rounds is [1000] and [2000]" in refused(f"{a}:norma", f"{b}:norma")
@@ -251,10 +229,8 @@ def test_a_diagram_joins_ranks_that_are_not_told_apart():
     axes = diagram(names, ranks, 0.4).axes[0]
     bars = [line.get_xdata().tolist() for line in axes.lines if line.get_linewidth() == 3]
     assert bars == [[1.0, 1.3], [1.3, 1.6]]
-    limits = [
-        diagram(names[:n], ranks[:n], distance).axes[0].get_xlim() for n, distance in ((5, 0.4), (2, 0.4), (2, 4.5))
-    ]
-    assert limits == [(1, 5), (1, 4), (1, 5.5)]
+    drawn = [diagram(names[:n], ranks[:n], distance) for n, distance in ((5, 0.4), (2, 0.4), (2, 4.5))]
+    assert [one.axes[0].get_xlim() for one in drawn] == [(1, 5), (1, 4), (1, 5.5)]
     # Each name stands at the height of its line: the better half on the left from above, the others on the right.
     heights = {text.get_text(): text.get_position() for text in axes.texts[1:]}
     assert heights == {
@@ -269,5 +245,4 @@ def test_times_are_those_of_their_zone():
 
 def test_control_characters_become_escapes(tmp_path):
     rows = [run("one\x1b[1m", "rbp", 20, repetition=r) for r in range(2)]
-    results = load(build(tmp_path / "r", rows))
-    assert results.datasets == ["one\\x1b[1m"]
+    assert load(build(tmp_path / "r", rows)).datasets == ["one\\x1b[1m"]

@@ -1,11 +1,8 @@
 """Tables that compare learners: a mark for each rule of fair comparisons that they break, and tests of differences."""
 
-import csv
-import io
-import json
-
 import numpy as np
 import pytest
+import sweeping
 from fake_results import build, run, table_of, write_report
 from scipy.stats import ttest_rel
 
@@ -41,11 +38,9 @@ def rows(repetitions=20, best=0.1, kernels=KERNELS, prefix=PREFIX, labels=("logi
 def folder_of(tmp_path, found=None, by="prefix", algorithms=(*BASELINES, BPA), tables=(), dataset=DRIFTS, metrics=None):
     report = {"compares": True, "tables": [{"name": "t", "choose": {"by": by}}, *tables]}
     folder = build(tmp_path / "r", found or rows(), report=report, algorithms=list(algorithms))
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    manifest["config"] |= {"datasets": [dataset], "metrics": ["prefix_log_loss"] if metrics is None else metrics}
-    manifest["expected"] = {one["name"]: [] for one in report["tables"]}
-    path.write_text(json.dumps(manifest), "utf-8")
+    with sweeping.edited(folder) as manifest:
+        manifest["config"] |= {"datasets": [dataset], "metrics": ["prefix_log_loss"] if metrics is None else metrics}
+        manifest["expected"] = {one["name"]: [] for one in report["tables"]}
     return folder
 
 
@@ -121,14 +116,12 @@ def test_differences_from_the_best_with_intervals_and_holms_p(tmp_path):
     best = next(cell.key for cell in table.cells if cell.place.label == "bpa(nearest)")
     assert set(table.paired) == {(cell.key, best) for cell in table.cells if cell.key != best}
     write_report(tmp_path / "r")
-    text = (tmp_path / "r" / "tables" / "t.paired.csv").read_text("utf-8")
-    found = {row["label"]: row for row in csv.DictReader(io.StringIO(text))}
+    found = {row["label"]: row for row in sweeping.rows(tmp_path / "r" / "tables", "t.paired.csv")}
     # 2,000 to 2,020 mistakes, of which 100 in the first 1,000 rounds.
     logistic, bpa = ([100 * (100 * (p + 0.1 * (r % 3)) - 100) / 9000 for r in range(20)] for p in (20, 16))
     assert float(found["logistic"]["difference"]) == pytest.approx(np.mean(np.subtract(logistic, bpa)))
     larger = [100 * 2300 / 9000] * 20
-    test = ttest_rel(larger, bpa)
-    low, high = test.confidence_interval()
+    low, high = ttest_rel(larger, bpa).confidence_interval()
     row = found["majority"]
     assert [float(row[key]) for key in ("low", "high")] == pytest.approx([low, high], abs=1e-7)
     assert any("paired t-test" in note for note in table.notes)
@@ -136,16 +129,11 @@ def test_differences_from_the_best_with_intervals_and_holms_p(tmp_path):
 
 def test_settings_that_are_not_chosen_are_compared_one_by_one(tmp_path):
     better = {0.1: ("bpa(nearest)", 1.0), 1: ("perceptron", 3.0)}
+    noise = {"bpa(nearest)": 0.0, "perceptron": 0.1}
     found = [
-        run(
-            "one",
-            label,
-            20 + 0.1 * (r % 3) * (label == "perceptron") + (label != best) * by,
-            setting={"C": value},
-            repetition=r,
-        )
+        run("one", label, 20 + noise[label] * (r % 3) + (label != best) * by, setting={"C": value}, repetition=r)
         for value, (best, by) in better.items()
-        for label in ("bpa(nearest)", "perceptron")
+        for label in noise
         for r in range(5)
     ]
     # Without settings, it is in every row, each time beside another best.
@@ -172,8 +160,8 @@ def test_settings_that_are_not_chosen_are_compared_one_by_one(tmp_path):
         ("perceptron", "*"),
     ]
     write_report(folder)
-    text = (folder / "tables" / "u.paired.csv").read_text("utf-8")
-    found = [(row["label"], row["setting"], row["best_setting"]) for row in csv.DictReader(io.StringIO(text))]
+    found = sweeping.rows(folder / "tables", "u.paired.csv")
+    found = [(row["label"], row["setting"], row["best_setting"]) for row in found]
     assert sorted(found) == sorted(settings)
 
 

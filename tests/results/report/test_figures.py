@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 import test_report_curves as curves
 import test_report_solvers as solvers
-from fake_results import build, run
+from fake_results import build, of, run
 
 from budgetrun.base.files import checkout
 from budgetrun.results.report import figures
 from budgetrun.results.store.read import load
 
-TOP = checkout()
 RECORDED = Path(__file__).with_name("figures.json")
 # Of the kinds that need no curves, on linear and on logarithmic axes.
 COMMITTED = (
@@ -46,12 +45,12 @@ def made(name, folder):
     """Return a results folder."""
     if name == "budgets":
         algorithms = [{"name": label, "label": label} for label in ("rbp", "perceptron", "pegasos")]
-        algorithms.append({"name": "norma", "label": "norma", "parameters": {"eta": [1, 2]}})
+        algorithms.append(of("norma", parameters={"eta": [1, 2]}))
         return build(folder / "r", rows_of_budgets(), report={"figures": OF_BUDGETS}, algorithms=algorithms)
     if name == "seconds":
         solvers.write_traces(made := solvers.made(folder / "r"), solvers.solved_rows())
         return made
-    return curves.plain(folder, OF_ROUNDS) if name == "rounds" else TOP / "results" / name
+    return curves.plain(folder, OF_ROUNDS) if name == "rounds" else checkout() / "results" / name
 
 
 LOOKS = "color", "linestyle", "linewidth", "alpha", "marker", "markevery", "zorder"

@@ -2,23 +2,20 @@
 
 import csv
 import io
-import json
 
 import pytest
-from fake_results import build, failed, run, summary, table_of, write_report
+import sweeping
+from fake_results import build, failed, of, run, summary, table_of, write_report
 from faults import message
+from sweeping import edited
 
 from budgetrun.results.report import tables
 from budgetrun.results.report.layout import Tolerance
 from budgetrun.results.store.read import load
 
 EPSILONS = [0.9, 0.5, 0.7]
-BUDGET = {"by_dataset": {"one": [40]}}
-ALGORITHMS = [
-    {"name": "perceptron", "label": "perceptron"},
-    {"name": "ahpatron", "label": "ahpatron", "parameters": {"epsilon": EPSILONS}, "budget": BUDGET},
-    {"name": "fogd", "label": "fogd", "parameters": {"step": [1, 2]}},
-]
+ALGORITHMS = [of("perceptron"), of("ahpatron", parameters={"epsilon": EPSILONS}, budget={"by_dataset": {"one": [40]}})]
+ALGORITHMS.append(of("fogd", parameters={"step": [1, 2]}))
 # Of repetitions 0, 1, 2: online errors in percent, and mistakes in the first tenth.
 ERRORS = {0.9: (10, 10, 13), 0.5: (9, 12, 12), 0.7: (11, 9, 14)}
 EARLY = {0.9: (150, 80, 120), 0.5: (100, 120, 120), 0.7: (100, 70, 150)}
@@ -62,9 +59,8 @@ def test_in_hindsight_the_first_of_the_lowest_errors(tmp_path):
     found = [(c.place.setting.text, round(c.measured.mean, 3), c.n_streams) for c in table.candidates]
     assert found[:3] == [("epsilon=0.9", 11, 3), ("epsilon=0.5", 11, 0), ("epsilon=0.7", 11.333, 0)]
     assert found[3:] == [("step=1", 16, 3), ("step=2", 17, 0)]
-    assert table.notes[1] == (
-        "A cell shows the setting with the lowest mean online error on its dataset, which is a choice in hindsight."
-    )
+    said = "A cell shows the setting with the lowest mean online error on its dataset, which is a choice in hindsight."
+    assert table.notes[1] == said
 
 
 def test_by_the_first_tenth_scored_on_the_rest(tmp_path):
@@ -92,10 +88,8 @@ def test_root_mean_squares_of_the_rest(tmp_path):
     own = {"n_examples": 100, "prefix_examples": 10, "mae": 1.0, "r2": 0.5, "prefix_rmse": 3.0, "rmse": 2.0}
     found = [run("one", "ahpatron", 0, setting={"epsilon": epsilon}, **own) for epsilon in EPSILONS[:2]]
     folder = folder_of(tmp_path, {"choose": {"by": "prefix"}, "quantity": "rmse"}, found=found)
-    path = folder / "manifest.json"
-    made_of = json.loads(path.read_text())
-    made_of["config"]["datasets"][0]["task"] = "regression"
-    path.write_text(json.dumps(made_of))
+    with edited(folder) as manifest:
+        manifest["config"]["datasets"][0]["task"] = "regression"
     # Both settings have equal errors in the first tenth: 100 squares of 4 on average, the first 10 of 9.
     rest = round(((400 - 90) / 90) ** 0.5, 6)
     assert cells(table_of(folder)) == {"ahpatron": (rest, "epsilon=0.9 on 1 of 1 streams")}
@@ -131,7 +125,7 @@ def test_what_is_published_is_of_this_budget_or_of_none_and_of_any_setting(tmp_p
     table = made(tmp_path, {"choose": choose}, chosen_by=[PUBLISHED[0] | more])
     assert {c.published for c in table.candidates if c.place.label == "ahpatron"} == {found}
     # Budgets that are the same on all datasets.
-    budgets = [{"name": "ahpatron", "label": "ahpatron", "budget": [40], "parameters": {"epsilon": EPSILONS}}]
+    budgets = [of("ahpatron", budget=[40], parameters={"epsilon": EPSILONS})]
     runs = [row for row in rows() if row["label"] == "ahpatron"]
     report = {"tables": [{"name": "t", "choose": choose}]}
     by = {"choose_expected": {"t": [PUBLISHED[0] | more]}}
@@ -158,13 +152,13 @@ def test_a_choice_for_each_budget(tmp_path):
         for budget, best in ((30, 0.5), (40, 0.9))
         for epsilon in (0.5, 0.9)
     ]
-    algorithms = [{"name": "ahpatron", "label": "ahpatron", "budget": [30, 40], "parameters": {"epsilon": [0.5, 0.9]}}]
+    algorithms = [of("ahpatron", budget=[30, 40], parameters={"epsilon": [0.5, 0.9]})]
     report = {"tables": [{"name": "t", "choose": {"by": "online_error"}}]}
     folder = build(tmp_path / "r", found, report=report, algorithms=algorithms)
     table = table_of(folder)
     assert [cell.chosen for cell in table.cells] == ["epsilon=0.9", "epsilon=0.5"]
     write_report(folder)
-    listed = list(csv.DictReader(io.StringIO((folder / "tables" / "t.candidates.csv").read_text())))
+    listed = sweeping.rows(folder / "tables", "t.candidates.csv")
     chosen = [f"{row['budget']}: {row['chosen']}" for row in listed]
     assert chosen == ["B = 30: no", "B = 30: yes", "B = 40: yes", "B = 40: no"]
 
@@ -221,12 +215,9 @@ def test_files_and_page(tmp_path):
 def test_seconds_say_whether_kernel_values_were_shared(tmp_path):
     def notes(i, **config):
         folder = folder_of(tmp_path / str(i), {"quantity": "seconds"})
-        path = folder / "manifest.json"
-        manifest = json.loads(path.read_text())
-        manifest["config"] |= config
-        path.write_text(json.dumps(manifest))
-        table = table_of(folder)
-        return table.notes
+        with edited(folder) as manifest:
+            manifest["config"] |= config
+        return table_of(folder).notes
 
     assert "Each run was made on its own, so its seconds are all that it needed." in notes(0, alone=True)
     assert any(note.startswith("The learners of a stream shared kernel values:") for note in notes(1, alone=False))
@@ -245,10 +236,8 @@ def test_tolerance_in_published_standard_deviations(tmp_path, tolerance, text, o
     own = ("a", 10.0, 0.5), ("b", 10.0, 0.25), ("c", 10.0, None), ("d", 10.4, None)
     expected = [{"dataset": "one", "label": label, "value": value, "sd": sd} for label, value, sd in own]
     spec = {"name": "t", "tolerance": tolerance.relative, "tolerance_sd": tolerance.sds}
-    folder = build(
-        tmp_path / "r", [run("one", label, 11) for label in "abcd"], report={"tables": [spec]}, expected={"t": expected}
-    )
-    table = table_of(folder)
+    rows = [run("one", label, 11) for label in "abcd"]
+    table = table_of(build(tmp_path / "r", rows, report={"tables": [spec]}, expected={"t": expected}))
     assert table.tolerance == tolerance
     assert table.tolerance.text == text
     assert [item.cell.place.label for item in table.outside] == outside

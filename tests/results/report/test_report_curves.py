@@ -1,13 +1,12 @@
 """Figures against the rounds and against the size of the support set, and reports on a user's own stream."""
 
-import csv
 import re
 from contextlib import chdir
 
 import numpy as np
 import pytest
 from fake_results import SWEPT, build, run, swept_rows, write_curves, write_figures, write_report
-from sweeping import config
+from sweeping import config, rows
 
 from budgetrun.config import load
 from budgetrun.results.report import Report
@@ -117,8 +116,7 @@ def test_one_missing_curve_is_enough_to_leave_a_figure_out_and_torn_ones_are_mis
 
 
 def test_runs_of_different_lengths_share_the_rounds_of_all(tmp_path):
-    rows = [run("one", "a", 10, n_examples=n, run_id=f"{n}") for n in (100, 1000)]
-    for i, row in enumerate(rows):
+    for i, row in enumerate([run("one", "a", 10, n_examples=n, run_id=f"{n}") for n in (100, 1000)]):
         write_curves(tmp_path, [row])
         next((tmp_path / "curves").glob("0*.npz")).rename(tmp_path / "curves" / f"x{i}.npz")
     rounds, values = Curves(tmp_path / "curves").read(["1000", "100"], "mistakes")
@@ -233,9 +231,8 @@ def test_budgets_that_come_to_the_same_number_are_one_row(report):
     assert [row.full_label for row in block.rows] == ["B = 0.001 p = 0.01 p = 1", f"B = p/2 = {half}", "B = 8"]
     # Both algorithms are there, and files for programs have a row for each budget.
     assert all(cell.measured for cell in block.rows[0].cells)
-    with (report.results.folder / "tables" / "online_error.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["budget_fraction"] for row in rows if row["label"] == "remove_oldest"} == {"0.001", "0.01", "0.5"}
+    table = rows(report.results.folder / "tables", "online_error.csv")
+    assert {row["budget_fraction"] for row in table if row["label"] == "remove_oldest"} == {"0.001", "0.01", "0.5"}
 
 
 def test_with_several_datasets_the_number_is_beside_the_dataset(tmp_path):

@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 from fake_results import COLUMNS, build, failed, run, runs_csv, summary, write_figures, write_report
+from faults import raises
 
 from budgetrun.base.errors import InputError
 
 ROWS = [run("one", "rbp", 10, budget=5)]
-TABLE = {"report": {"tables": [{"name": "t"}]}}
 
 
 def made(*rows, **others):
@@ -40,7 +40,7 @@ def torn_gzip(folder):
 
 
 def published(**row):
-    return made(**TABLE, expected={"t": [{"dataset": "one", "label": "rbp", **row}]})
+    return made(report={"tables": [{"name": "t"}]}, expected={"t": [{"dataset": "one", "label": "rbp", **row}]})
 
 
 # What is damaged, and how the sentence starts and ends: {0} is the folder, and three dots stand for any words.
@@ -71,8 +71,7 @@ REFUSED = [
 def refuses(folder, message):
     pattern = re.escape(message).replace(r"\.\.\.", ".*")
     for function in (write_report, write_figures, summary):
-        with pytest.raises(InputError, match=f"^{pattern}$"):
-            function(folder)
+        raises(InputError, f"^{pattern}$", function, folder)
 
 
 @pytest.mark.parametrize(("damage", "said"), REFUSED, ids=[said for _, said in REFUSED])

@@ -1,14 +1,12 @@
 """The contents of the files: CSV, Markdown, LaTeX, the page, the figures and the words for the terminal."""
 
-import csv
-import io
 import itertools
-import json
 import re
 from html.parser import HTMLParser
 
 import matplotlib.axes
 import pytest
+import sweeping
 from fake_results import (
     REPORT,
     build,
@@ -21,6 +19,7 @@ from fake_results import (
     write_report,
     written_file,
 )
+from sweeping import edited
 
 from budgetrun.base.files import own_folder
 from budgetrun.base.grid import Cell, Grid
@@ -37,10 +36,6 @@ HOSTILE = r"""<script>x</script>|_$y$ & 50% #{a}~^\ "q" 'r'"""
 
 def read(folder, name):
     return (folder / name).read_text(encoding="utf-8")
-
-
-def rows_of(path):
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
 
 
 def test_report_returns_all_that_it_wrote_and_gives_the_same_bytes_again(paper, monkeypatch):
@@ -69,7 +64,7 @@ LONG = (
 
 
 def test_long_form(reported):
-    rows = rows_of(reported / "tables" / "table1.csv")
+    rows = sweeping.rows(reported / "tables", "table1.csv")
     row = next(r for r in rows if (r["dataset"], r["label"], r["budget_fraction"]) == ("one", "rbp", "0.5"))
     assert row == dict(one.split("=") for one in LONG.split())
     blank = next(r for r in rows if (r["dataset"], r["label"]) == ("two", "perceptron"))
@@ -106,13 +101,11 @@ def test_latex(reported):
 
 
 def test_a_finding_on_several_cells_is_written_once(paper):
-    path = paper / "manifest.json"
-    known = json.loads(path.read_text())
-    known["config"]["report"]["findings"] = [
-        {"dataset": "one", "label": ["rbp"], "text": "Twice."},
-        {"dataset": "one", "label": ["rbp", "perceptron"], "text": "Thrice."},
-    ]
-    path.write_text(json.dumps(known))
+    with edited(paper) as known:
+        known["config"]["report"]["findings"] = [
+            {"dataset": "one", "label": ["rbp"], "text": "Twice."},
+            {"dataset": "one", "label": ["rbp", "perceptron"], "text": "Thrice."},
+        ]
     text = written_file(paper, "tables/table1.md")
     cells = text[text.index("## Cells that differ") :]
     seen = re.findall(r"- one, (\S+?),? .*See (.*)\.", cells)
@@ -309,12 +302,10 @@ def test_default_figures_need_two_budgets(tmp_path):
 def test_kernels_and_scales_that_follow_from_the_data_are_said(tmp_path):
     rows = [run(name, "rbp", 10) for name in ("one", "two")]
     folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
-    path = folder / "manifest.json"
-    found = json.loads(read(folder, "manifest.json"))
-    found["config"]["datasets"][0] |= {"repetitions": 2, "kernel": AUTO}
-    found["config"]["datasets"][1] |= {"scale": "running"}
-    found["datasets"]["one"]["median_gamma"] = 0.25
-    path.write_text(json.dumps(found))
+    with edited(folder) as found:
+        found["config"]["datasets"][0] |= {"repetitions": 2, "kernel": AUTO}
+        found["config"]["datasets"][1] |= {"scale": "running"}
+        found["datasets"]["one"]["median_gamma"] = 0.25
     assert table_of(folder).notes[1:] == [
         "one: gamma auto: 0.25, the median heuristic on the first 1,000 rounds of the first repetition.",
         "two: each row is scaled by the rows before it (scale: running).",
@@ -324,9 +315,8 @@ def test_kernels_and_scales_that_follow_from_the_data_are_said(tmp_path):
 def test_scores_that_are_mostly_0_are_a_warning(tmp_path):
     rows = [run("one", label, 10, zero_scores=n) for label, n in (("rbp", 5000), ("bpa", 5001), ("bogd", 7500))]
     folder = build(tmp_path / "r", [*rows, run("two", "rbp", 10, zero_scores=400)])
-    assert [text.partition(":")[2].partition(":")[0] for text in warnings(load(folder))] == [
-        " on one, the score of bpa, bogd was exactly 0 in up to 75% of the rounds"
-    ]
+    said = " on one, the score of bpa, bogd was exactly 0 in up to 75% of the rounds"
+    assert [text.partition(":")[2].partition(":")[0] for text in warnings(load(folder))] == [said]
 
 
 def test_figure_without_a_finished_run_is_left_out(tmp_path):
@@ -336,16 +326,14 @@ def test_figure_without_a_finished_run_is_left_out(tmp_path):
 
 
 def test_config_table_called_like_one_of_ours_keeps_its_file(tmp_path):
-    report = {"tables": [{"name": "seconds"}]}
-    folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], report=report)
+    folder = build(tmp_path / "r", [run("one", "rbp", 10, budget=5)], report={"tables": [{"name": "seconds"}]})
     names = [path.name for path in write_report(folder)]
     assert "seconds_of_sweep.csv" in names
-    assert rows_of(folder / "tables" / "seconds.csv")[0]["online_error_percent"] == "10"
+    assert sweeping.rows(folder / "tables", "seconds.csv")[0]["online_error_percent"] == "10"
 
 
 def test_published_numbers_of_the_forgetron_paper_are_complete():
-    with (own_folder("configs") / "expected" / "forgetron_table81.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = sweeping.rows(own_folder("configs") / "expected", "forgetron_table81.csv")
     cells = {(row["dataset"], row["label"], row["budget_fraction"]): float(row["online_error_percent"]) for row in rows}
     assert len(cells) == len(rows) == 5 * 5 * 3
     # With B = p, the paper says, the self-tuned and the greedy Forgetron are the Perceptron.

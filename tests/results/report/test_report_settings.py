@@ -1,15 +1,15 @@
 """Learners that sweep a parameter, budgets that follow them, and values by dataset and by formulas of the length."""
 
-import csv
-import io
 import math
 
 import pytest
+import sweeping
 from fake_results import (
     ETAS,
     SWEPT,
     build,
     failed,
+    of,
     run,
     summary,
     swept_rows,
@@ -24,8 +24,6 @@ from budgetrun.results.report import listings
 from budgetrun.results.report.formats import WRITERS
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, PublishedNumbers, measure
 from budgetrun.results.store.read import Failure, Setting, items_of, load
-
-FOLLOWING = Budget("fraction", 1.0)
 
 
 def swept(tmp_path, table=None, expected=(), findings=(), rows=None, **others):
@@ -56,12 +54,8 @@ def test_each_setting_is_a_row_with_its_budget_and_who_has_none_stands_in_all(tm
 
 
 def test_budgets_that_follow_several_learners(tmp_path):
-    algorithms = [
-        {"name": "perceptron", "label": "perceptron"},
-        {"name": "projectron", "label": "projectron"},
-        {"name": "rbp", "label": "rbp", "budget": {"of": "projectron", "fractions": [1.0]}},
-        {"name": "cks", "label": "cks", "budget": {"of": "perceptron", "fractions": [1.0]}},
-    ]
+    followed = {"rbp": {"of": "projectron", "fractions": [1.0]}, "cks": {"of": "perceptron", "fractions": [1.0]}}
+    algorithms = [of("perceptron"), of("projectron"), *(of(name, budget=budget) for name, budget in followed.items())]
     rows = [run("one", "perceptron", 8), run("one", "projectron", 9, support_size=200)]
     rows += [run("one", "rbp", 9, budget=200, budget_fraction=1), run("one", "cks", 9, budget=800, budget_fraction=1)]
     table = table_of(build(tmp_path / "r", rows, algorithms=algorithms))
@@ -95,8 +89,8 @@ def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
         for own in (1, 2)
         for eta in (0.1, 0.2)
     ]
-    algorithms = [{"name": "projectron", "label": "projectron", "parameters": {"eta": [0.1, 0.2]}}]
-    algorithms += [{"name": "bogd", "label": "bogd", "budget": {"of": "projectron"}, "parameters": {"eta": [1, 2]}}]
+    algorithms = [of("projectron", parameters={"eta": [0.1, 0.2]})]
+    algorithms.append(of("bogd", budget={"of": "projectron"}, parameters={"eta": [1, 2]}))
     results = load(build(tmp_path / "r", rows, algorithms=algorithms))
     texts = [f"eta={own}, projectron.eta={eta}" for own in (1, 2) for eta in (0.1, 0.2)]
     assert [setting.text for setting in results.settings("bogd")] == texts
@@ -104,8 +98,7 @@ def test_own_setting_and_the_followed_ones_are_told_apart(tmp_path):
 
 
 def test_one_finished_setting_of_a_sweep_is_still_named(tmp_path):
-    rows = [row for row in swept_rows() if row["setting"] == '{"eta": 0.1}']
-    results = load(swept(tmp_path, rows=rows))
+    results = load(swept(tmp_path, rows=[row for row in swept_rows() if row["setting"] == '{"eta": 0.1}']))
     assert [setting.text for setting in results.settings("projectron++")] == ["eta=0.1"]
 
 
@@ -190,12 +183,12 @@ def test_published_settings_are_rows_where_nothing_ran(tmp_path):
 def test_files_and_page_and_summary_name_the_setting_of_each_cell(tmp_path):
     written = swept(tmp_path, {"relative_to": "perceptron"}, EXPECTED)
     write_report(written)
-    rows = list(csv.DictReader(io.StringIO((written / "tables" / "t.csv").read_text(encoding="utf-8"))))
+    listed = sweeping.rows(written / "tables", "t.csv")
     budgets = {"eta=0.05": "810", "eta=0.1": "610", "eta=0.3": "410"}
     pairs = [[("projectron++", eta, ""), ("rbp", eta, budget)] for eta, budget in budgets.items()]
-    found = [(row["label"], row["setting"], row["budget_mean"]) for row in rows]
+    found = [(row["label"], row["setting"], row["budget_mean"]) for row in listed]
     assert found == [("perceptron", "", ""), *(one for pair in pairs for one in pair)]
-    assert [row["n_runs"] for row in rows] == ["3", "3", "6", "3", "6", "3", "6"]
+    assert [row["n_runs"] for row in listed] == ["3", "3", "6", "3", "6", "3", "6"]
     markdown = (written / "tables" / "t.md").read_text(encoding="utf-8")
     assert "| one, eta=0.1 (mean B 610)  | 11.00 ± 1.00 (10.00, +10.0%) | 10.00 ± 1.00 (9.00, +11.1%) |" in markdown
     latex = (written / "tables" / "t.tex").read_text(encoding="utf-8")
@@ -219,7 +212,7 @@ def test_costs_are_summed_over_settings(tmp_path):
 
 
 def test_a_place_is_the_same_whatever_its_rank():
-    one, other = (Place("d", "a", FOLLOWING, Setting(("eta=1",), (rank,))) for rank in (1.0, math.inf))
+    one, other = (Place("d", "a", Budget("fraction", 1.0), Setting(("eta=1",), (rank,))) for rank in (1.0, math.inf))
     assert {one: 1}[other] == 1
 
 
@@ -227,10 +220,8 @@ OWN_ETAS = {"by_dataset": {"one": [0.1], "two": [0.9, 0.1]}}
 BUDGETS = {"by_dataset": {"one": [40], "two": [60]}}
 STEPS = ["10 / sqrt(T)", "1e-1 / sqrt(T)", 0.5]
 ALGORITHMS = [
-    {"name": "projectron", "label": "projectron", "parameters": {"eta": OWN_ETAS}},
-    {"name": "rbp", "label": "rbp", "budget": BUDGETS},
-    {"name": "cks", "label": "cks", "budget": BUDGETS},
-    {"name": "nogd", "label": "nogd", "parameters": {"step": STEPS}},
+    *(of("projectron", parameters={"eta": OWN_ETAS}), of("rbp", budget=BUDGETS)),
+    *(of("cks", budget=BUDGETS), of("nogd", parameters={"step": STEPS})),
 ]
 
 
@@ -289,7 +280,7 @@ def test_published_numbers_and_findings_of_a_datasets_own_budget(tmp_path):
     found = {item.text: item.findings for item in table.outside}
     assert found == {"one, cks, B = 40": [], "two, cks, B = 60": ["Of sixty."]}
     write_report(folder)
-    long = list(csv.DictReader(io.StringIO((folder / "tables" / "t.csv").read_text())))
+    long = sweeping.rows(folder / "tables", "t.csv")
     cells = [f"{row['dataset']} {row['label']} {row['budget']}" for row in long]
     assert cells == ["one rbp 40", "one cks 40", "two rbp 60", "two cks 60"]
 

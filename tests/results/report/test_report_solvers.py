@@ -1,10 +1,9 @@
 """Reports of solvers: objectives, how far they are from the optimum, ratios of seconds, curves over seconds."""
 
-import csv
-
 import numpy as np
 import pandas as pd
 import pytest
+import sweeping
 from fake_results import build, run, summary, table_of, write_report
 
 from budgetrun.config.quantities import GAP, OBJECTIVE, SECONDS_RATIO, figures
@@ -67,14 +66,12 @@ def write_traces(folder, rows):
     for i, row in enumerate(rows):
         seconds = np.array([[0.0, 0.25, 0.5, 1.0, np.nan]]) * row["seconds"]
         objective = np.array([[3.0, 2.0, 1.1, 1.0, np.nan]]) * row["objective"]
-        np.savez_compressed(
-            folder / "curves" / f"{i:016x}.npz", run_id=[f"{i:016x}"], seconds=seconds, objective=objective, gap=seconds
-        )
+        curves = {"run_id": [f"{i:016x}"], "seconds": seconds, "objective": objective, "gap": seconds}
+        np.savez_compressed(folder / "curves" / f"{i:016x}.npz", **curves)
 
 
 def table(folder, name):
-    with (folder / "tables" / f"{name}.csv").open(newline="") as file:
-        return {(row["dataset"], row["label"]): row for row in csv.DictReader(file)}
+    return {(row["dataset"], row["label"]): row for row in sweeping.rows(folder / "tables", f"{name}.csv")}
 
 
 def test_gaps_are_to_the_largest_lower_bound_of_all_runs(written):
@@ -194,9 +191,8 @@ def test_problems_are_kept_apart(tmp_path):
 def test_a_bound_above_an_objective_is_told(tmp_path):
     found = load(build(tmp_path / "r", [solved("one", "mpu", 10.0, 9.9), solved("one", "dcd", 9.0)]))
     (note,) = optimum.notes(found.brackets, ["one"])
-    assert note == (
-        "one: the largest lower bound, 9.9 (mpu), is above the smallest objective, 9 (dcd): one of the two is wrong."
-    )
+    said = "one: the largest lower bound, 9.9 (mpu), is above the smallest objective, 9 (dcd): one of the two is wrong."
+    assert note == said
 
 
 def test_gaps_above_the_accuracy_are_told_with_their_cause(tmp_path):

@@ -1,13 +1,13 @@
 """The verdict on published numbers, the readings that fit best, titles, and how pages are found and used."""
 
 import html
-import json
 import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from fake_results import EXPECTED, REPORT, build, paper_rows, run, table_of, write_figures, write_report, written_file
+from sweeping import edited
 
 from budgetrun import learners
 from budgetrun.cli import main
@@ -90,10 +90,9 @@ def test_what_did_not_run_is_said(tmp_path):
     def without_data(rows, *labels):
         """Return the table of a folder whose config has a dataset without runs, with numbers for these datasets."""
         folder = build(tmp_path / "r", rows, report={"tables": [{"name": "t"}]})
-        known = json.loads((folder / "manifest.json").read_text())
-        known["config"]["datasets"].append({"name": "absent", "label": "absent"})
-        known["expected"] = {"t": [published("rbp", 10, dataset=label) for label in labels]}
-        (folder / "manifest.json").write_text(json.dumps(known))
+        with edited(folder) as known:
+            known["config"]["datasets"].append({"name": "absent", "label": "absent"})
+            known["expected"] = {"t": [published("rbp", 10, dataset=label) for label in labels]}
         return table_of(folder)
 
     table = without_data([run("one", "rbp", 10), run("two", "rbp", 10)], "one", "absent", "elsewhere")
@@ -133,8 +132,7 @@ def test_of_readings_that_fit_equally_well_the_first_is_shown(tmp_path):
 
 
 def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
-    table = judged(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)])
-    (block,) = table.grids()
+    (block,) = judged(tmp_path, [run("one", "a", 10), run("one", "b", 9)], [published("a", 10)]).grids()
     assert block.rows == [["one", "10.00 (10.00, +0.0%)", "9.00"]]
 
 
@@ -144,8 +142,7 @@ def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
     ({"a": 10, "b": 9}, "support_size", [False, False], ""),
 ])  # fmt: skip
 def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best, leaders):
-    rows = [run("one", label, n) for label, n in cells.items()]
-    table = judged(tmp_path, rows, [], quantity=quantity)
+    table = judged(tmp_path, [run("one", label, n) for label, n in cells.items()], [], quantity=quantity)
     assert table.are_best(table.blocks[0].rows[0].cells) == best
     assert table.leaders == leaders
 
@@ -223,11 +220,8 @@ def test_report_of_several_folders_writes_an_index(tmp_path):
     assert not (tmp_path / "index.html").exists()
 
 
-SMALL = ("ahpatron_table5", "mpu_table1", "mpu_table2", "projectron_fig7")
-
-
 @pytest.mark.committed
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["ahpatron_table5", "mpu_table1", "mpu_table2", "projectron_fig7"])
 def test_committed_pages_and_index_have_the_verdicts_of_their_runs(name):
     folder = TOP / "results" / name
     verdicts = [f"{table.title}: {table.verdict.text}." for table in Report(folder).tables if table.verdict]

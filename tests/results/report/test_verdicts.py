@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+import sweeping
 from click.testing import CliRunner
+from faults import message, raises
 
 from budgetrun.base.errors import AlteredError, InputError
 from budgetrun.cli import main
@@ -50,8 +52,7 @@ def test_links_lead_somewhere(verdicts):
     for one in verdicts.judged:
         for see in one.claim.see:
             assert (RESULTS / (see if "." in see else f"{see}.md")).is_file(), see
-    pages = [RESULTS / "verdicts" / f"verdicts.{suffix}" for suffix in ("html", "md")]
-    for page in pages:
+    for page in [RESULTS / "verdicts" / f"verdicts.{suffix}" for suffix in ("html", "md")]:
         for target in re.findall(r'href="(\.\./[^"]+)"|\]\((\.\./[^)]+)\)', page.read_text()):
             assert (page.parent / "".join(target)).exists(), target
 
@@ -76,16 +77,10 @@ def copy_of(folder: str, tmp_path: Path, changed: dict[str, str], **row: str) ->
     copied.mkdir()
     (copied / "manifest.json").write_bytes((RESULTS / folder / "manifest.json").read_bytes())
     (copied / "bounds.csv").write_text(bounds_of(folder))
-    path = files.read_table(RESULTS / folder).path
-    data = path.read_bytes()
-    rows = list(csv.DictReader(io.StringIO((gzip.decompress(data) if path.suffix == ".gz" else data).decode())))
+    rows = sweeping.rows(RESULTS / folder, files.read_table(RESULTS / folder).path.name)
     first = next(one for one in rows if row.items() <= one.items())
     first |= changed
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    files.replace_table(copied, text.getvalue(), len(rows))
+    files.replace_table(copied, sweeping.csv_text(rows), len(rows))
     for one in RESULTS.glob("*/manifest.json"):
         if one.parent.name != folder:
             (tmp_path / one.parent.name).symlink_to(one.parent)
@@ -128,14 +123,10 @@ def test_one_changed_cell_turns_the_verdict(line, tmp_path):
 def test_a_violated_bound_turns_the_verdict(tmp_path):
     folder = copy_of("sutskever_bounds", tmp_path, {}, label="perceptron")
     path = folder / "sutskever_bounds" / "bounds.csv"
-    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    rows = sweeping.rows(path.parent, path.name)
     next(row for row in rows if row["theorem"].endswith("2008), Theorem 3"))["mistakes"] = "1e9"
-    with path.open("w") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    judged = judge(*claim_of("forgetron", "theorem_3"), Evidence(folder))
-    assert judged.verdict == "refuted"
+    path.write_text(sweeping.csv_text(rows))
+    assert judge(*claim_of("forgetron", "theorem_3"), Evidence(folder)).verdict == "refuted"
 
 
 def test_what_bounds_come_to():
@@ -237,8 +228,8 @@ def test_open_claims_may_show_numbers(tmp_path):
 def test_a_difference_is_tested_over_the_streams():
     spec = NumberSpec(results="ahpatron_table2", dataset="phishing", label="ahpatron", chosen_in="table2")
     errors = {}
-    with gzip.open(RESULTS / "ahpatron_table2" / "runs.csv.gz", "rt") as file:
-        of_phishing = [row for row in csv.DictReader(file) if row["dataset"] == "phishing"]
+    runs = sweeping.rows(RESULTS / "ahpatron_table2", "runs.csv.gz")
+    of_phishing = [row for row in runs if row["dataset"] == "phishing"]
     for label, setting in (("ahpatron", '{"epsilon": 0.6}'), ("pomdr", "{}")):
         rows = [row for row in of_phishing if row["label"] == label]
         errors[label] = {row["repetition"]: float(row["online_error"]) for row in rows if row["setting"] == setting}
@@ -255,9 +246,8 @@ def test_a_difference_is_tested_over_the_streams():
 
 def test_a_contradiction_is_one_sentence_and_exit_code_1(tmp_path, monkeypatch):
     found = judged_by(tmp_path, "confirmed", "gap < 5e-5")
-    assert found.contradictions == [
-        "small, one: the results say partly, but the claim states confirmed; the condition does not hold for: web"
-    ]
+    said = "small, one: the results say partly, but the claim states confirmed; the condition does not hold for: web"
+    assert found.contradictions == [said]
     assert found.summary == "1 claim: 0 confirmed, 0 refuted, 1 partly, 0 open"
     monkeypatch.setattr("budgetrun.papers.verdicts.verdicts.load_claims", lambda _: load_claims(tmp_path / "claims"))
     (tmp_path / "results").mkdir()
@@ -295,12 +285,11 @@ MISSING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("number", "message"), MISSING)
-def test_numbers_that_select_nothing(number, message):
+@pytest.mark.parametrize(("number", "told"), MISSING)
+def test_numbers_that_select_nothing(number, told):
     given = {} if "formula" in number or "results" in number else {"results": "projectron_fig6"}
-    with pytest.raises(InputError) as raised:
-        Evidence(RESULTS).number(NumberSpec(**number), given, {}, "x")
-    assert str(raised.value) == message.format(RESULTS / "projectron_fig")
+    said = message(Evidence(RESULTS).number, NumberSpec(**number), given, {}, "x")
+    assert said == told.format(RESULTS / "projectron_fig")
 
 
 def test_bounds_that_cannot_be_read(tmp_path):
@@ -313,7 +302,6 @@ def test_bounds_that_cannot_be_read(tmp_path):
             Evidence(tmp_path).number(spec, {}, {}, "x")
     # Of two that are there, that which is not compressed was written later.
     (tmp_path / "a" / "bounds.csv.gz").write_bytes(gzip.compress((",".join(_OF_BOUNDS) + "\n").encode()))
-    with pytest.raises(InputError, match=r"bounds\.csv: no column"):
-        Evidence(tmp_path).number(spec, {}, {}, "x")
+    raises(InputError, r"bounds\.csv: no column", Evidence(tmp_path).number, spec, {}, {}, "x")
     with pytest.raises(InputError, match=r"meets the conditions of T$"):
         Evidence(RESULTS).number(NumberSpec(results="sutskever_bounds", theorem="T"), {}, {}, "x")

@@ -11,8 +11,8 @@ import sys
 
 import numpy as np
 import pytest
-from faults import message
-from sweeping import config, rows, run
+from faults import message, raises
+from sweeping import config, edited, printed, rows, run
 
 from budgetrun.base.errors import AlteredError
 from budgetrun.results.report import Report, figures
@@ -73,10 +73,8 @@ def test_a_record_has_all_columns_and_no_others():
     found = record(**known, mistakes=7)
     assert tuple(found) == COLUMNS
     assert {name for name, value in found.items() if value is not None} == {*known, "mistakes"}
-    with pytest.raises(ValueError, match=r"unknown columns: \['errors'\]"):
-        record(**known, errors=7)
-    with pytest.raises(ValueError, match=r"must not be empty: \['run_id'\]"):
-        record(**known | {"run_id": None})
+    raises(ValueError, r"unknown columns: \['errors'\]", record, **known, errors=7)
+    raises(ValueError, r"must not be empty: \['run_id'\]", record, **known | {"run_id": None})
 
 
 def test_rows_of_solvers_have_no_mistakes(store):
@@ -224,8 +222,7 @@ def test_no_temporary_file_stays_when_writing_fails(store, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        store.save("a", [row(1)])
+    raises(OSError, "No space left", store.save, "a", [row(1)])
     assert not list(store.parts.iterdir())
 
 
@@ -341,14 +338,12 @@ def test_parts_that_have_all_runs_replace_an_altered_table(folder, swept, capsys
     shutil.copytree(swept / "results" / "small" / "parts", folder / "parts")
     before = (folder / "runs.csv").read_bytes()
     alter(folder)
-    code, _, err = run(capsys, "sweep", "small.yaml", "--jobs", "1")
-    assert code == 0
+    _, err = printed(0, run(capsys, "sweep", "small.yaml", "--jobs", "1"))
     assert "its runs are taken from results/small/parts instead" in err
     assert f"0 runs to do, {N} finished" in err
     assert (folder / "runs.csv").read_bytes() == before
     alter(folder)
-    code, _, err = run(capsys, "plot", "results/small")
-    assert code == 0
+    _, err = printed(0, run(capsys, "plot", "results/small"))
     assert "; it has been rebuilt from results/small/parts\n" in err
     assert (folder / "runs.csv").read_bytes() == before
 
@@ -373,16 +368,14 @@ def test_without_a_sum_the_plan_tells_what_is_missing(folder, capsys):
 def test_runs_of_another_plan_are_told_without_a_sum(folder, capsys):
     swap(folder)
     shutil.copy(folder.with_name("other") / "runs.csv.sha256", folder / "runs.csv.sha256")
-    code, _, err = run(capsys, "report", "results/small")
-    assert code == 1
+    _, err = printed(1, run(capsys, "report", "results/small"))
     assert f"the {N} runs here are not the {N} planned ones" in err
 
 
 def test_the_other_folders_are_reported_all_the_same(folder, capsys):
     edit(folder)
     (folder.with_name("other") / "report.html").unlink(missing_ok=True)
-    code, _, err = run(capsys, "report", "results")
-    assert code == 1
+    _, err = printed(1, run(capsys, "report", "results"))
     assert (folder.with_name("other") / "report.html").exists()
     assert "small/runs.csv: is not as the sweep wrote it" in err.splitlines()[-1]
 
@@ -392,12 +385,10 @@ def test_the_sum_is_that_of_sha256sum_and_a_damaged_one_does_not_fit(folder, tex
     sum_of = hashlib.sha256((folder / "runs.csv").read_bytes()).hexdigest()
     assert (folder / "runs.csv.sha256").read_text() == f"# {N} runs\n{sum_of}  runs.csv\n"
     (folder / "runs.csv.sha256").write_text(text)
-    with pytest.raises(AlteredError):
-        load(folder)
+    message(load, folder, kind=AlteredError)
     (folder / "runs.csv.sha256").unlink()
     (folder / "runs.csv.sha256").mkdir()
-    with pytest.raises(AlteredError):
-        load(folder)
+    message(load, folder, kind=AlteredError)
 
 
 @pytest.mark.parametrize("call", range(9))
@@ -410,8 +401,7 @@ def test_a_kill_at_any_step_of_replacing_the_table_leaves_a_valid_one(folder, sw
     store = Store(folder)
     before = store.rows()
     shutil.copytree(swept / "results" / "small" / "parts", folder / "parts")
-    extra = dict(next(iter(before.values()))) | {"run_id": "f" * 16}
-    store.save("extra", [extra])
+    store.save("extra", [dict(next(iter(before.values()))) | {"run_id": "f" * 16}])
     n = 0
 
     def counted(real):
@@ -440,9 +430,8 @@ def test_a_kill_at_any_step_of_replacing_the_table_leaves_a_valid_one(folder, sw
 
 def test_a_report_of_a_folder_without_plan_or_sum_is_silent(folder):
     (folder / "runs.csv.sha256").unlink()
-    manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["plan"]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with edited(folder) as manifest:
+        del manifest["plan"]
     truncate(folder)
     assert Report(folder).incomplete == ""
     assert files.read_table(folder).sums is None

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from faults import message, raises
 from matplotlib.image import imread
 
 from budgetrun import Fleet
@@ -25,9 +26,12 @@ from budgetrun.state import load_state
 KEYS = 6
 
 
+def by_customer(request, memory="1M"):
+    return run_by(request, "customer", memory, Fleet)
+
+
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def place(here):
     rng = np.random.default_rng(0)
     keys, X = rng.integers(0, KEYS, 600), rng.normal(size=(600, 3)).round(3)
     y = (X * rng.normal(size=(KEYS, 3))[keys]).sum(axis=1) > 0
@@ -36,15 +40,14 @@ def place(tmp_path, monkeypatch):
 
 
 def test_each_key_learns_alone_and_errs_less(capsys):
-    assert run_by(Request("s.csv", gamma=("0.3",), scale="none"), "customer", "50K", Fleet) == 0
+    assert by_customer(Request("s.csv", gamma=("0.3",), scale="none"), "50K") == 0
     lines = capsys.readouterr().out.splitlines()
     keys, curves = pd.read_csv("results/s-by/keys.csv"), pd.read_csv("results/s-by/curves.csv")
     table = pd.read_csv("s.csv")
     fleet = Fleet("50K", gamma=0.3)
     fleet.partial_fit(table["customer"], table[list("abc")], table["label"].to_numpy() == "yes")
-    assert dict(zip(keys["key"], keys["mistakes"], strict=True)) == dict(
-        zip(fleet.keys, fleet.facts()["mistakes"], strict=True)
-    )
+    mistakes = dict(zip(fleet.keys, fleet.facts()["mistakes"], strict=True))
+    assert dict(zip(keys["key"], keys["mistakes"], strict=True)) == mistakes
     assert keys["mistakes"].is_monotonic_decreasing
     assert (keys["rounds"].sum(), keys["held"].sum()) == (600, fleet.facts()["held"].sum())
     last = curves.iloc[-1]
@@ -84,26 +87,26 @@ def test_a_row_that_is_left_out_leaves_the_keys_of_others(column, options):
     table.drop(index=200).to_csv("without.csv", index=False)
     options = {"gamma": (0.5,), "scale": "none", **options}
     for name in ("t", "without"):
-        assert run_by(Request(f"{name}.csv", **options), "customer", "1M", Fleet) == 0
+        assert by_customer(Request(f"{name}.csv", **options)) == 0
     with_it, without = (Path("results", f"{name}-by", "keys.csv").read_bytes() for name in ("t", "without"))
     assert with_it == without
 
 
 def test_keys_that_are_not_text():
     pd.read_csv("s.csv").assign(customer=[["x"]] * 600).to_parquet("t.parquet")
-    with pytest.raises(InputError, match=r"t.parquet: column 4 \(customer\): it holds values of type list<"):
-        run_by(Request("t.parquet"), "customer", "1M", Fleet)
+    said = r"t.parquet: column 4 \(customer\): it holds values of type list<"
+    raises(InputError, said, by_customer, Request("t.parquet"))
 
 
 def test_keys_with_signs_of_other_programs():
     pd.read_csv("s.csv").assign(customer=["=1+1", "\x1b[31m", "$x^"] * 200).to_csv("t.csv", index=False)
-    assert run_by(Request("t.csv"), "customer", "1M", Fleet) == 0
+    assert by_customer(Request("t.csv")) == 0
     assert set(pd.read_csv("results/t-by/keys.csv")["key"]) == {"'=1+1", r"\x1b[31m", "$x^"}
     assert "\x1b" not in Path("results/t-by/report.html").read_text(encoding="utf-8")
 
 
 def test_new_rows_are_predicted_by_the_models_of_their_keys(capsys):
-    assert run_by(Request("s.csv", gamma=("0.3",), scale="none"), "customer", "50K", Fleet) == 0
+    assert by_customer(Request("s.csv", gamma=("0.3",), scale="none"), "50K") == 0
     table = pd.read_csv("s.csv")
     new = table.drop(columns="label").head(60)
     new.loc[::10, "customer"] = "new"
@@ -121,23 +124,23 @@ def test_new_rows_are_predicted_by_the_models_of_their_keys(capsys):
     np.testing.assert_array_equal(out["score"][~known], for_all)
     capsys.readouterr()
     new.drop(columns="customer").to_csv("new.csv", index=False)
-    with pytest.raises(InputError, match=r"^new.csv: by: no column 'customer'; its columns are a b c$"):
-        predict_stream("results/s-by", "new.csv")
+    said = message(predict_stream, "results/s-by", "new.csv")
+    assert said == "new.csv: by: no column 'customer'; its columns are a b c"
 
 
 def test_other_results_stay(monkeypatch):
     request = Request("s.csv", force=True)
-    assert run_by(request, "customer", "1M", Fleet) == 0
+    assert by_customer(request) == 0
     before = Path("results/s-by/keys.csv").read_bytes()
-    assert run_by(Request("s.csv"), "customer", "2M", Fleet) == 0
+    assert by_customer(Request("s.csv"), "2M") == 0
     assert Path("results/s-by-2/keys.csv").is_file()
     with pytest.raises(InputError, match=r"s-by: was started with different options; use the same ones, take another"):
-        run_by(Request("s.csv", name="s"), "customer", "2M", Fleet)
+        by_customer(Request("s.csv", name="s"), "2M")
     Path("results/mine-by").mkdir()
     Path("results/mine-by/notes.txt").write_text("")
     with pytest.raises(InputError, match=r"mine-by: holds other results; take another --name, or move them aside"):
-        run_by(Request("s.csv", name="mine"), "customer", "1M", Fleet)
-    assert run_by(request, "customer", "1M", Fleet) == 0
+        by_customer(Request("s.csv", name="mine"))
+    assert by_customer(request) == 0
     (old,) = Path("results").glob("s-by.old-*")
     assert (old / "keys.csv").read_bytes() == Path("results/s-by/keys.csv").read_bytes() == before
 
@@ -145,8 +148,7 @@ def test_other_results_stay(monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("budgetrun.base.files.os.replace", full)
-    with pytest.raises(InputError, match=r"s-by/by.state: .*No space left on device"):
-        run_by(request, "customer", "1M", Fleet)
+    raises(InputError, r"s-by/by.state: .*No space left on device", by_customer, request)
 
 
 @pytest.mark.parametrize("parts", [1, 2])
@@ -155,12 +157,12 @@ def test_standard_input_in_parts_is_the_file(parts, monkeypatch):
     table = pd.read_csv("s.csv").assign(colour=["red", "blue", "green"] * 200)
     table.to_csv("t.csv", index=False)
     options = {"gamma": (0.5,), "missing": "fill", "scale": "running"}
-    assert run_by(Request("t.csv", **options), "customer", "1M", Fleet) == 0
+    assert by_customer(Request("t.csv", **options)) == 0
     n = len(table) // parts
     for start in range(0, len(table), n):
         text = table[start : start + n].to_csv(index=False)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        assert run_by(Request("-", **options), "customer", "1M", Fleet) == 0
+        assert by_customer(Request("-", **options)) == 0
     ours, theirs = (Path("results", f"{name}-by", "keys.csv").read_bytes() for name in ("stdin", "t"))
     assert ours == theirs
 
@@ -176,7 +178,7 @@ def test_the_same_command_continues(capsys, monkeypatch):
     monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
     monkeypatch.setattr(kept, "SHARE_OF_SAVING", 1e9)
     request = Request("long.csv", scale="running")
-    assert run_by(request, "customer", "50K", Fleet) == 0
+    assert by_customer(request, "50K") == 0
     expected = {name: Path("results/long-by", name).read_bytes() for name in ("keys.csv", "curves.csv")}
     again, playing = replace(request, results=Path("again")), by._Played._play
 
@@ -186,25 +188,23 @@ def test_the_same_command_continues(capsys, monkeypatch):
         playing(self, *args)
 
     monkeypatch.setattr(by._Played, "_play", stopped)
-    with pytest.raises(ZeroDivisionError):
-        run_by(again, "customer", "50K", Fleet)
+    message(by_customer, again, "50K", kind=ZeroDivisionError)
     monkeypatch.setattr(by._Played, "_play", playing)
     capsys.readouterr()
-    assert run_by(again, "customer", "50K", Fleet) == 0
+    assert by_customer(again, "50K") == 0
     assert "again/long-by: continued after 8,192 rounds" in capsys.readouterr().err
     assert {name: Path("again/long-by", name).read_bytes() for name in expected} == expected
-    with pytest.raises(InputError, match=r"again/long-by: was started with different options"):
-        run_by(replace(again, name="long"), "customer", "60K", Fleet)
-    assert run_by(replace(again, force=True), "customer", "60K", Fleet) == 0
+    said = "again/long-by: was started with different options"
+    raises(InputError, said, by_customer, replace(again, name="long"), "60K")
+    assert by_customer(replace(again, force=True), "60K") == 0
 
 
 def test_a_pipe_that_begins_again_is_not_learned_twice(monkeypatch):
     lines = Path("s.csv").read_bytes().splitlines(keepends=True)
     for n, replay in ((401, False), (601, True)):
-        piped = io.TextIOWrapper(io.BytesIO(b"".join(lines[:n])))
-        monkeypatch.setattr("sys.stdin", piped)
-        assert run_by(Request("-", gamma=("0.3",), scale="running", replay=replay), "customer", "50K", Fleet) == 0
-    assert run_by(Request("s.csv", gamma=("0.3",), scale="running"), "customer", "50K", Fleet) == 0
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"".join(lines[:n]))))
+        assert by_customer(Request("-", gamma=("0.3",), scale="running", replay=replay), "50K") == 0
+    assert by_customer(Request("s.csv", gamma=("0.3",), scale="running"), "50K") == 0
     replayed, whole = (pd.read_csv(f"results/{name}-by/keys.csv") for name in ("stdin", "s"))
     pd.testing.assert_frame_equal(replayed, whole)
 
@@ -224,7 +224,7 @@ def test_an_interrupt_saves_what_was_played(source, capsys, monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(by._Played, "_play", interrupted)
-    assert run_by(Request(source), "customer", "50K", Fleet) == 130
+    assert by_customer(Request(source), "50K") == 130
     told = capsys.readouterr()
     folder = Path("results", "stdin-by" if source == "-" else "long-by")
     # The chunk is played to its end.

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from faults import raises
 
 from budgetrun.base.errors import InputError
 from budgetrun.estimators.predict import predict_stream
@@ -18,8 +19,7 @@ FIRST = 700
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def place(here):
     rng, n = np.random.default_rng(0), 1200
     table = pd.DataFrame(rng.normal(size=(n, 2)).round(3), columns=list("ab")).assign(c=rng.choice(["x", "y", "z"], n))
     wrong = rng.random(n) < 0.1
@@ -60,8 +60,7 @@ def test_two_files_are_one_stream(stopped, monkeypatch):
                 raise ZeroDivisionError
 
         monkeypatch.setattr(live._Run, "_tick", tick)
-        with pytest.raises(InputError, match="ZeroDivisionError"):
-            run(more)
+        raises(InputError, "ZeroDivisionError", run, more)
         monkeypatch.setattr(live._Run, "_tick", playing)
         with pytest.raises(InputError, match=r"p/s: has not played all of two.csv; repeat that command first"):
             run(replace(more, source="whole.csv"))
@@ -90,15 +89,13 @@ def test_what_is_refused():
         (replace(more, source="-"), r"--continue: needs a file"),
         (replace(more, source="three.csv"), r"three.csv: no such file"),
     ):
-        with pytest.raises(InputError, match=sentence):
-            run(wrong)
+        raises(InputError, sentence, run, wrong)
     Path("results/s").rename("results/t")
     with pytest.raises(InputError, match=r"results/t: was renamed; its name was s, which --continue needs"):
         run(replace(more, continues=Path("results/t")))
     Path("two.csv").write_text("a,b,c,label\n1,2,x,perhaps\n")
     Path("results/t").rename("results/s")
-    with pytest.raises(InputError, match=r"perhaps"):
-        run(more)
+    raises(InputError, r"perhaps", run, more)
     assert run(asked("one.csv")) == 0
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from faults import raises
 from scipy.sparse import csr_array
 
 from budgetrun.base.errors import InputError
@@ -39,10 +40,8 @@ def test_the_last_window_is_a_tenth_or_more():
         curve.add(done, [done // 2, done // 4], [0, 0], {})
         found[done] = curve.last_window()
     assert found[100] is None
-    assert [(length, mistakes.tolist()) for length, mistakes in (found[200], found[1000])] == [
-        (100, [50, 25]),
-        (800, [400, 200]),
-    ]
+    found = [(length, mistakes.tolist()) for length, mistakes in (found[200], found[1000])]
+    assert found == [(100, [50, 25]), (800, [400, 200])]
 
 
 def test_the_time_left_is_that_of_the_rounds_so_far():
@@ -90,8 +89,7 @@ def test_a_shuffled_stream_is_the_permuted_one(form, size, bucket, monkeypatch):
 def test_budgets():
     assert budgets_of("300, 100,100") == (100, 300)
     for wrong in ("", "0", "1e3", "100,,200", "-5", "9" * 5000):
-        with pytest.raises(InputError, match="whole number of at least 1"):
-            budgets_of(wrong)
+        raises(InputError, "whole number of at least 1", budgets_of, wrong)
 
 
 def choices(task="binary", n_rows=1000):
@@ -123,12 +121,10 @@ def test_names_of_classes_and_parameters_that_are_left_out(text, entry):
 
 @pytest.mark.parametrize("text", ["rbp:", "fogd:features", "a b", "rbp(", ""])
 def test_an_algorithm_that_cannot_be_read(text):
-    with pytest.raises(InputError, match="--algorithm"):
-        config_text(Request("a.csv", algorithms=(text,)), choices(), [])
+    raises(InputError, "--algorithm", config_text, Request("a.csv", algorithms=(text,)), choices(), [])
 
 
 @pytest.mark.parametrize("name", ["1e5", "-11e3", "007", "0x1f", "true", "null", "~", "1.5", "a"])
 def test_names_that_look_like_other_values_stay_text(name):
-    text = config_text(Request("a.csv", name=name), choices(), [])
-    data = parse(text).data
+    data = parse(config_text(Request("a.csv", name=name), choices(), [])).data
     assert [data["name"], data["datasets"][0]["name"], data["report"]["tables"][0]["name"]] == [name] * 3

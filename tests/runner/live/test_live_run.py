@@ -1,6 +1,5 @@
 """`budgetrun run` gives the outcomes of a sweep of the config that it writes, also if it was stopped and continued."""
 
-import csv
 import io
 import os
 import signal
@@ -10,6 +9,8 @@ import faults
 import numpy as np
 import pandas as pd
 import pytest
+import sweeping
+from faults import raises
 
 from budgetrun import cli
 from budgetrun import config as config_module
@@ -31,8 +32,7 @@ COUNTS += ["n_examples", "mistakes", "updates", "support_size", "zero_scores"]
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def place(here, monkeypatch):
     # A second interrupt soon after one counts as the same, also one of the test before.
     monkeypatch.setattr("budgetrun.runner.interrupts._raised", -10.0)
     rng = np.random.default_rng(3)
@@ -47,9 +47,7 @@ def request(source="s.csv", **given):
 
 
 def rows(folder):
-    with open(f"{folder}/runs.csv", newline="") as file:
-        found = list(csv.DictReader(file))
-    return sorted(tuple(row[name] for name in COUNTS) for row in found)
+    return sorted(tuple(row[name] for name in COUNTS) for row in sweeping.rows(folder))
 
 
 def sorted_runs(folder):
@@ -63,8 +61,7 @@ def counts(folder):
 
 def swept(name):
     """The rows of a sweep of the config that `budgetrun run` has written."""
-    config = config_module.load(f"results/{name}/config.yaml")
-    assert sweep(config, Options(results=Path("swept"), jobs=1)) == 0
+    assert sweep(config_module.load(f"results/{name}/config.yaml"), Options(results=Path("swept"), jobs=1)) == 0
     return rows(f"swept/{name}")
 
 
@@ -117,9 +114,8 @@ def test_the_best_learner_stands_beside_a_trivial_prediction(task, capsys):
         # A tie is a mistake.
         counts = [{c: (labels[:t] == c).sum() for c in set(labels)} for t in range(len(labels))]
         ahead = [max(n for c, n in own.items() if c != y) for own, y in zip(counts, labels, strict=True)]
-        assert runs.loc["majority", "mistakes"] == sum(
-            n >= own[y] for n, own, y in zip(ahead, counts, labels, strict=True)
-        )
+        wrong = [n >= own[y] for n, own, y in zip(ahead, counts, labels, strict=True)]
+        assert runs.loc["majority", "mistakes"] == sum(wrong)
         larger = "larger" if task == "binary" else "largest"
         said = f"Auto errs {{:.2f}}%; the {larger} class {{:.2f}}%; logistic regression{{}} {{:.2f}}%.".format(
             *(100 * runs.loc[["auto", trivial], "online_error"]),
@@ -178,8 +174,7 @@ def test_a_killed_run_continues_from_its_last_state(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(run_module._Run, "_save", save)
-        with pytest.raises(RuntimeError, match="the machine has failed"):
-            run_module.run(request())
+        raises(RuntimeError, "the machine has failed", run_module.run, request())
     assert run_module.run(request()) == 0
     assert counts("results/s") == counts("results/whole")
 
@@ -213,8 +208,7 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
 def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
     os.makedirs("results/other")
     Path("results/other/manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="holds other results"):
-        run_module.run(request(name="other"))
+    raises(InputError, "holds other results", run_module.run, request(name="other"))
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(request()) == 130
     with pytest.raises(InputError, match=r"different options \(--budget, --seeds\)"):
@@ -276,17 +270,15 @@ def test_a_file_that_is_replaced_between_its_two_readings(monkeypatch):
         return real(self, *args, **given)
 
     monkeypatch.setattr(Table, "chunks", chunks)
-    with pytest.raises(InputError, match=r"s.csv: the file changed while it was read"):
-        run_module.run(request())
+    raises(InputError, r"s.csv: the file changed while it was read", run_module.run, request())
     assert not os.path.exists("results/s")
 
 
 def test_mistakes_are_said_of_options():
     wrong = ("rbp", "Forgetron:budgets=3", "forgetton")
-    with pytest.raises(InputError) as found:
-        run_module.run(request(algorithms=wrong, select=("hedge:rate=-1",)))
+    found = faults.message(run_module.run, request(algorithms=wrong, select=("hedge:rate=-1",)))
     assert not os.path.exists("results/s")
-    assert str(found.value).splitlines() == [
+    assert found.splitlines() == [
         "--algorithm Forgetron:budgets=3: budgets: unknown key; did you mean 'budget'?  (allowed: name, variant, "
         "label, budget)",
         "--algorithm forgetton: name: unknown 'forgetton'; did you mean 'forgetron'?  (budgetrun list algorithms)",
@@ -304,8 +296,7 @@ def test_results_are_moved_aside_twice_in_a_second(monkeypatch):
 @pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\x00"])
 def test_names_of_columns_stay_in_their_comments(end):
     name = f"colour{end}tie: positive{end}metrics: [f1]"
-    table = pd.read_csv("s.csv").rename(columns={"color": name})
-    table.to_parquet("t.parquet")
+    pd.read_csv("s.csv").rename(columns={"color": name}).to_parquet("t.parquet")
     assert run_module.run(request("t.parquet", algorithms=("rbp",))) == 0
     config = config_module.load("results/t/config.yaml")
     assert (config.tie, config.metrics) == ("mistake", ())
@@ -316,8 +307,7 @@ def test_the_report_belongs_to_what_has_to_be_written():
     def full(folder):
         raise CannotWriteError(f"{folder}: cannot be written (No space left on device)", "No space left on device")
 
-    with pytest.raises(CannotWriteError):
-        run_module.run(request(), full)
+    faults.message(run_module.run, request(), full, kind=CannotWriteError)
     reports = []
     assert run_module.run(request(), reports.append) == 0
     assert reports == [Path("results/s")]
@@ -327,16 +317,14 @@ def test_the_report_belongs_to_what_has_to_be_written():
 def test_a_formula_needs_the_number_of_rounds(monkeypatch):
     assert run_module.run(request(algorithms=("fogd:features=10,step=1 / sqrt(T)",))) == 0
     piped(monkeypatch, Path("s.csv").read_bytes())
-    with pytest.raises(InputError, match="depends on T"):
-        run_module.run(request("-", algorithms=("fogd:features=10,step=1 / sqrt(T)",)))
+    raises(InputError, "depends on T", run_module.run, request("-", algorithms=("fogd:features=10,step=1 / sqrt(T)",)))
 
 
 def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeypatch):
     names = ("f1", "auc", "brier", "sliding_error", "fading_error")
     run_module.run(request(name="whole", metrics=names))
     stopped_after(monkeypatch, 300)
-    with pytest.raises(RuntimeError):
-        run_module.run(request(name="parts", metrics=names))
+    faults.message(run_module.run, request(name="parts", metrics=names), kind=RuntimeError)
     run_module.run(request(name="parts", metrics=names))
     assert config_module.load("results/whole/config.yaml").metrics == names
     swept("whole")
@@ -354,10 +342,9 @@ def test_metrics_of_a_stream_are_those_of_a_sweep_also_if_it_was_stopped(monkeyp
 
 
 def test_a_metric_that_there_is_not():
-    with pytest.raises(InputError) as raised:
-        metrics_of(("f1", "kapa"))
     wanted = "sliding_error, fading_error, f1, kappa, auc, brier, log_loss, kept_bytes"
-    assert str(raised.value) == f"--metrics: no metric 'kapa'; did you mean 'kappa'?  (allowed: {wanted})"
+    said = f"--metrics: no metric 'kapa'; did you mean 'kappa'?  (allowed: {wanted})"
+    assert faults.message(metrics_of, ("f1", "kapa")) == said
     assert metrics_of(("f1", "auc", "f1")) == ("f1", "auc")
 
 
@@ -418,8 +405,7 @@ def test_numbers_as_labels_give_the_errors_of_a_sweep_also_if_it_was_stopped(num
         pd.testing.assert_frame_equal(whole[exact], other[exact], check_exact=True)
         pd.testing.assert_frame_equal(whole, other, rtol=1e-7)
     # R2 is that of all labels: 1 minus the mean squared error over their variance.
-    expected = 1 - whole["rmse"] ** 2 / numbers.var()
-    np.testing.assert_allclose(whole["r2"], expected, rtol=1e-9)
+    np.testing.assert_allclose(whole["r2"], 1 - whole["rmse"] ** 2 / numbers.var(), rtol=1e-9)
 
 
 @pytest.mark.parametrize("suffix", ["npz", "libsvm", "pipe"])
@@ -473,8 +459,7 @@ def test_an_error_in_the_middle_of_a_piece_leaves_the_last_whole_state(monkeypat
         return real(group, X, Y)
 
     monkeypatch.setattr(Group, "feed", feed)
-    with pytest.raises(RuntimeError, match="the machine has failed"):
-        run_module.run(request(name="parts", **given))
+    raises(RuntimeError, "the machine has failed", run_module.run, request(name="parts", **given))
     monkeypatch.setattr(Group, "feed", real)
     state, _ = load_state("results/parts/stream.state")
     assert 0 < state.session.rounds < 500

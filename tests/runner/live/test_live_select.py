@@ -1,10 +1,10 @@
 """`budgetrun run --select`: a rule beside its candidates, with the outcomes of a sweep."""
 
-import csv
 import signal
 from pathlib import Path
 
 import pytest
+import sweeping
 from faults import message
 from test_live_run import place, request, rows, stopped_after  # noqa: F401  (a fixture)
 
@@ -25,23 +25,21 @@ def test_the_rules_have_the_outcomes_of_a_sweep_also_after_an_interruption(monke
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(selecting()) == 130
     assert run_module.run(selecting()) == 0
-    config = config_module.load("results/s/config.yaml")
-    assert sweep(config, Options(results=Path("again"), jobs=1)) == 0
+    assert sweep(config_module.load("results/s/config.yaml"), Options(results=Path("again"), jobs=1)) == 0
     own, again = rows("results/s"), rows("again/s")
     assert own == again
     assert [row[1] for row in own if row[1] in ("hedge", "racing", "fixed_share")]
     for name in ("facts", "max_support_size", "margin_updates", "parameters"):
-        found = [{row["run_id"]: row[name] for row in _table(folder)} for folder in ("results/s", "again/s")]
+        found = [{row["run_id"]: row[name] for row in sweeping.rows(folder)} for folder in ("results/s", "again/s")]
         assert found[0] == found[1]
 
 
 def test_the_page_has_the_rules_in_curves_and_tables():
     assert run_module.run(selecting(metrics=("f1",))) == 0
     Report(Path("results/s")).write()
-    with open("results/s/tables/selections.csv", newline="") as file:
-        shown = {row["selection"]: row for row in csv.DictReader(file)}
+    shown = {row["selection"]: row for row in sweeping.rows("results/s/tables", "selections.csv")}
     assert shown.keys() == {"hedge", "racing", "fixed_share"}
-    mistakes = {row["label"]: int(row["mistakes"]) for row in _table("results/s")}
+    mistakes = {row["label"]: int(row["mistakes"]) for row in sweeping.rows("results/s")}
     assert float(shown["hedge"]["rule_percent"]) == pytest.approx(100 * mistakes["hedge"] / 500)
 
 
@@ -52,11 +50,6 @@ def test_the_page_has_the_rules_in_curves_and_tables():
     ("racing:confidence=2", "--select racing:confidence=2: confidence: must be a number > 0 and < 1, got 2"),
 ])  # fmt: skip
 def test_what_is_no_rule_is_said(text, said):
-    said = message(run_module.run, request(select=(text,)))
-    assert said in said
-    assert "\n" not in said
-
-
-def _table(folder):
-    with open(f"{folder}/runs.csv", newline="") as file:
-        return list(csv.DictReader(file))
+    told = message(run_module.run, request(select=(text,)))
+    assert said in told
+    assert "\n" not in told

@@ -1,7 +1,5 @@
 """Real tables with text and numbers through `run`, `predict` and Python: the same numbers from every form of them."""
 
-import csv
-import io
 import lzma
 import os
 from importlib.util import find_spec
@@ -13,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
+from sweeping import rows
 
 from budgetrun import estimators
 from budgetrun.cli import main
@@ -70,12 +69,11 @@ CASES = [
 
 def numbers_of(folder):
     """Return the rows of runs.csv without times and ids, and the config without the name of the file."""
-    rows = list(csv.DictReader(io.StringIO((folder / "runs.csv").read_text())))
     measured = ("seconds", "peak_memory_mb", "run_id", "dataset")
     config = yaml.safe_load((folder / "config.yaml").read_text())
     (dataset,) = config["datasets"]
     settings = {key: dataset[key] for key in ("label_column", "task", "scale")}
-    return [{key: row[key] for key in row if key not in measured} for row in rows], settings, config["kernel"]
+    return [{key: row[key] for key in row if key not in measured} for row in rows(folder)], settings, config["kernel"]
 
 
 def called(*arguments):
@@ -85,8 +83,7 @@ def called(*arguments):
 
 
 @pytest.mark.parametrize(("made", "label", "options"), CASES)
-def test_one_table_gives_one_result(made, label, options, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_one_table_gives_one_result(made, label, options, here, monkeypatch):
     monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
     frame = made().iloc[:N_ROWS]
     frame.columns = frame.columns.map(str)
@@ -98,7 +95,7 @@ def test_one_table_gives_one_result(made, label, options, tmp_path, monkeypatch)
     found, predictions = [], []
     for name in ("in_text.csv", "in_columns.parquet"):
         called("run", name, *options)
-        folder = tmp_path / "results" / name.partition(".")[0]
+        folder = here / "results" / name.partition(".")[0]
         found.append(numbers_of(folder))
         missing = ["--missing", "zero"] if "skip" in options else []
         predictions.append(called("predict", folder / "stream.state", name, *missing))
@@ -115,13 +112,12 @@ def test_one_table_gives_one_result(made, label, options, tmp_path, monkeypatch)
 
 @real[0]
 @real[1]
-def test_census_income_as_it_is_distributed_gives_the_numbers_of_its_frame(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_census_income_as_it_is_distributed_gives_the_numbers_of_its_frame(here, monkeypatch):
     monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
     with lzma.open(CENSUS, "rt") as file:
         Path("census.data").write_text("".join(islice(file, N_ROWS)))
     called("run", "census.data", *OPTIONS, "--label", "last")
-    rows, settings, kernel = numbers_of(tmp_path / "results" / "census")
+    rows, settings, kernel = numbers_of(here / "results" / "census")
     frame = census().iloc[:N_ROWS]
     assert frame.isna().any().sum() == 8
     mistakes, _ = through_python(frame, "income", [], settings, kernel["gamma"])

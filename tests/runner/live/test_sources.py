@@ -1,6 +1,5 @@
 """`budgetrun run` and a sweep of its config give the same runs, wherever the table comes from."""
 
-import csv
 import gc
 import gzip
 import http.server
@@ -12,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sweeping
+from faults import raises
 
 from budgetrun.base.errors import InputError
 from budgetrun.config import load
@@ -27,19 +28,16 @@ COLUMNS = "parameters", "kernel", "budget", "n_examples", "mistakes", "updates",
 
 
 @pytest.fixture(autouse=True)
-def frame(tmp_path, monkeypatch):
+def frame(here):
     """Write a table as CSV; return it."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(700, 3)).round(3), columns=list("abc"))
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(700, 3)).round(3), columns=list("abc"))
     frame["label"] = np.where(frame["a"] * frame["b"] > 0, "yes", "no")
     frame.to_csv("s.csv", index=False)
     return frame
 
 
 def rows(folder):
-    with (Path(folder) / "runs.csv").open(newline="") as file:
-        return [tuple(row[name] for name in COLUMNS) for row in csv.DictReader(file)]
+    return [[row[name] for name in COLUMNS] for row in sweeping.rows(folder)]
 
 
 def parts(frame):
@@ -88,8 +86,7 @@ def test_a_changed_part_is_noticed(frame):
     # Its own folder of results has a folder of this name, too.
     assert load("results/parts/config.yaml").datasets[0].path == Path("parts")
     frame[:60].to_parquet("parts/2.pq")
-    with pytest.raises(InputError, match="parts: the file has changed since 700 of its rows were played"):
-        run(Request(source, **FAST))
+    raises(InputError, "parts: the file has changed since 700 of its rows were played", run, Request(source, **FAST))
 
 
 class Server(http.server.SimpleHTTPRequestHandler):
@@ -155,12 +152,10 @@ def test_files_of_the_same_name_are_different(frame, address):
     ("", "{}: a web page; give the address of the file itself"),
 ])  # fmt: skip
 def test_what_a_server_does_not_have_is_one_sentence(address, place, message):
-    with pytest.raises(InputError, match=re.escape(message.format(f"{address}/{place}"))):
-        run(Request(f"{address}/{place}", **FAST))
+    raises(InputError, re.escape(message.format(f"{address}/{place}")), run, Request(f"{address}/{place}", **FAST))
     assert not Path("results").exists()
 
 
 def test_a_server_that_is_not_there_is_one_sentence(address):
     told = r": cannot be read \(ClientConnectorError: Cannot connect to host 127.0.0.1:1 .*\); download the file first"
-    with pytest.raises(InputError, match=told):
-        run(Request("http://127.0.0.1:1/s.csv", **FAST))
+    raises(InputError, told, run, Request("http://127.0.0.1:1/s.csv", **FAST))
