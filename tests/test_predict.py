@@ -100,6 +100,10 @@ def test_categories_and_several_classes_are_those_of_the_model():
     assert chunk.X.shape == (N, 6)
     found = rows(predict("model", "red.csv")[0])
     assert [[float(row[f"score_{c}"]) for c in "uvw"] for row in found] == first.tolist()
+    FRAME.assign(color="Red").head(5).to_csv("other.csv", index=False)
+    assert predict("model", "other.csv")[1].splitlines()[0] == (
+        "other.csv: 5 rows with an unknown category in color: zeros"
+    )
 
 
 def test_what_cannot_be_predicted():
@@ -223,6 +227,15 @@ def test_rows_far_from_those_that_were_learned_are_said(make):
     assert predict("model", "scaled.csv")[1] == "5 rows\n"
 
 
+def test_auto_reads_rows_as_they_are_where_others_scale_them():
+    frame = FRAME * [1, 10, 200] + [5, 0, 1000]
+    played(frame.assign(y=WORDS), algorithms=("auto",), budgets=(20,), scale="running")
+    frame.to_csv("again.csv", index=False)
+    model = budgetrun.AutoClassifier(budget=20).fit(frame, WORDS)
+    scores = [float(row["score"]) for row in rows(predict(STATE, "again.csv")[0])]
+    np.testing.assert_allclose(scores, model.decision_function(frame), rtol=1e-12)
+
+
 def test_a_stream_says_so_by_its_scale():
     played(FRAME.assign(y=WORDS), algorithms=("rbp",), budgets=(5,), scale="running")
     (FRAME + 50).to_csv("far.csv", index=False)
@@ -238,7 +251,6 @@ def test_sparse_rows_are_predicted_as_they_were_learned():
     dump_svmlight_file(rows_of, labels, "stream.libsvm", zero_based=False)
     run(Request("stream.libsvm", quick=True))
     state, _ = load_state(STATE)
-    X = state.scaler.scaled(sp.csr_array(load_svmlight_file("stream.libsvm")[0]), learn=False)
-    expected = score(state.session.members[0], X.toarray())
+    expected = score(state.session.members[0], load_svmlight_file("stream.libsvm")[0].toarray())
     found = rows(predict(STATE, "stream.libsvm", "--label", "1")[0])
     np.testing.assert_allclose([float(row["score"]) for row in found], expected, rtol=1e-9)

@@ -102,6 +102,8 @@ def predict_stream(
                 classes = _classes_as(y, model, table)
                 mistakes += int((_predicted(scores, classes) != y).sum())
                 unknown += int((~np.isin(y, classes)).sum())
+    for note in table.unknown_notes():
+        say(f"{table.where}: {note}")
     with _using(path):
         far.say()
         told = f"; {model.told}" if hasattr(model, "told") else ""

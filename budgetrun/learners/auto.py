@@ -54,8 +54,10 @@ class _Auto(Learner):
     there, all members begin again with these rows. The kernel of the run is not used. If, from 256 rows on, the
     deviation of a column of dense rows is above 2.5 times its median absolute deviation, each member gets a twin, with
     inputs that are normal scores of ranks; after 2,048 rounds, the twins that have helped less in sum are dropped. The
-    members with kernels that have helped least are dropped as well: after 2,048 rounds all but eight (of several
-    classes six, of numbers three), after 8,192 all but six (four, two).
+    members with kernels, or with products of inputs, that have helped least are dropped as well: after 2,048 rounds all
+    but nine (of several classes seven, of numbers four), after 8,192 all but seven (five, three). There are products of
+    splines with at most 24 features, and those of inputs with at most 64, or 24 if there are several classes; and only
+    if their weights are at most 4 B^2.
 
     The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
     AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
@@ -180,10 +182,10 @@ class AutoClassifier(_OfClasses, BinaryLearner):
     """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts.
 
     Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with a constant step of
-    0.1, with adagrad and steps of 0.1 and 0.5, and on splines of single inputs with the same steps; for each width,
-    there are BPA-NN with C = 1 and Ahpatron with epsilon = 0.5 and 0.9. The stack is a logistic regression with
-    adagrad, a step of 0.2 and 1 added to the sums of squared derivatives; it learns after the members have predicted,
-    from the scores before their updates.
+    0.1, with adagrad and steps of 0.1 and 0.5, on splines of single inputs with the same steps, and with products of
+    two inputs and a step of 0.03, or of two splines and 0.1; for each width, there are BPA-NN with C = 1 and Ahpatron
+    with epsilon = 0.5 and 0.9. The stack is a logistic regression with adagrad, a step of 0.2 and 1 added to the sums
+    of squared derivatives; it learns after the members have predicted, from the scores before their updates.
 
     >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
     26
@@ -223,9 +225,10 @@ class AutoRegressor(_Auto, RegressionLearner):
 
     Notes: O(B d + B^2) per round for each member. They learn labels in units of the deviation of those before they
     began for the last time, from their mean, cut to [-30, 30]. Those without a kernel are least squares with adagrad
-    and steps of 0.1 and 0.5, on the inputs and on splines of single ones; for each width, there are NORMA with a step
-    of 0.5 and a regulariser of 1e-4, and KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2 / 25) per
-    round. The step of the stack is 0.1. Its loss is Huber's: squared up to an error of 3 deviations, linear beyond.
+    and steps of 0.1 and 0.5, on the inputs and on splines of single ones, and with products of two inputs and a step of
+    0.03, or of two splines and 0.05; for each width, there are NORMA with a step of 0.5 and a regulariser of 1e-4, and
+    KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2 / 25) per round. The step of the stack is 0.1. Its
+    loss is Huber's: squared up to an error of 3 deviations, linear beyond.
 
     >>> diabetes(AutoRegressor(budget=50), gamma=10).updates
     442

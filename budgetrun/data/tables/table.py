@@ -345,11 +345,12 @@ class Table:
             told.append(f"{counted(self.skipped, 'row')} left out because {what} is missing")
         if self.zeroed:
             told.append(f"{self.zeroed:,} missing values are read as 0")
-        return [f"{self.where}: {one}." for one in told + self._unknown_notes()]
+        return [f"{self.where}: {one}." for one in told + self.unknown_notes()]
 
-    def _unknown_notes(self) -> list[str]:
+    def unknown_notes(self) -> list[str]:
+        """Return a note for each column with categories that the encoding does not know."""
         counts = self._encoder.unknown.items()
-        return [f"{n:,} rows have an unknown category in {name}: zeros" for name, n in counts if n]
+        return [f"{counted(n, 'row')} with an unknown category in {name}: zeros" for name, n in counts if n]
 
     def refused(self) -> list[str]:
         """Return a sentence for each column that cannot be learned from."""
@@ -387,7 +388,7 @@ class Table:
             found.problems.append(f"{self.where}: {only}; nothing can be learned from a single label")
         constant = np.flatnonzero(ranges[0] == ranges[1]) if ranges and found.n_rows > 1 else ()
         told = [f"feature {self.features[k]} is constant: always {ranges[0][k]:g}" for k in constant]
-        found.notes += [f"{self.where}: {one}" for one in told + self._unknown_notes()]
+        found.notes += [f"{self.where}: {one}" for one in told + self.unknown_notes()]
         found.counts = dict(sorted(found.counts.items(), key=lambda one: (str(type(one[0])), one[0])))
         return found
 

@@ -214,7 +214,7 @@ def test_categories_of_a_file_are_all_known_and_those_of_a_pipe_counted(tmp_path
     table = table_of(text)
     assert table.features == ["c=u"]
     assert sum(row[0] for row in read(table)[0]) == 50
-    assert table.notes()[-1] == "s.csv: 100 rows have an unknown category in c: zeros."
+    assert table.notes()[-1] == "s.csv: 100 rows with an unknown category in c: zeros."
 
 
 def test_an_encoding_gives_the_same_features_in_any_order_of_columns():
@@ -223,7 +223,7 @@ def test_an_encoding_gives_the_same_features_in_any_order_of_columns():
     other = table_of("y,c,b,a\nq,v,7,5\np,w,7,6\n", encoding=learned.encoding)
     assert other.features == learned.features
     assert read(other) == ([[5, 0, 1], [6, 0, 0]], ["q", "p"])
-    assert other.notes()[-1] == "s.csv: 1 rows have an unknown category in c: zeros."
+    assert other.notes()[-1] == "s.csv: 1 row with an unknown category in c: zeros."
     without = table_of("c,a\nv,5\n", encoding=learned.encoding)
     chunk = next(without.chunks())
     assert (chunk.X.tolist(), len(chunk.y)) == ([[5, 0, 1]], 0)
