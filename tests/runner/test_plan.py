@@ -264,3 +264,17 @@ def test_files_are_found_from_any_folder(here):
     loaded = config_module.load(config(".", datasets=[{"name": "own", "path": "own.csv"}], repetitions=1))
     (job,) = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
     assert job.dataset.path == here / "own.csv"
+
+
+@pytest.mark.parametrize("scale", ["running", "unit_norm"])
+def test_learners_that_standardise_read_rows_without_a_running_scale(tmp_path, scale):
+    config = (
+        f"name: a\ndatasets: [{{name: noisy_gaussians, scale: {scale}}}]\nkernel: {{name: linear}}\n"
+        "algorithms: [{name: auto}, {name: perceptron}]\nselect: [{rule: hedge, of: [auto, perceptron]}]\n"
+    )
+    (tmp_path / "a.yaml").write_text(config)
+    loaded = config_module.load(str(tmp_path / "a.yaml"))
+    jobs = make_jobs(loaded, make_plan(loaded).runs, lambda *_: True)
+    found = {run.spec.label: job.dataset.scale for job in jobs for run in job.runs}
+    own = "none" if scale == "running" else scale
+    assert found == {"auto": own, "perceptron": scale, "hedge(auto, perceptron)": scale}
