@@ -221,7 +221,7 @@ class KRLS(BudgetRegressor):
 class LeastSquares(BudgetRegressor):
     """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
     def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant", "normalised"] = "adagrad",
-        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False,
+        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False, pairs: bool = False,
         **settings: Unpack[_Settings]) -> None: ...
 
 class LinearPerceptron(BudgetClassifier):
@@ -231,7 +231,7 @@ class LinearPerceptron(BudgetClassifier):
 class Logistic(BudgetClassifier):
     """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
     def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant", "normalised"] = "adagrad",
-        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False,
+        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False, pairs: bool = False,
         **settings: Unpack[_ClassifierSettings]) -> None: ...
 
 class MAVPOGS(BudgetClassifier):
