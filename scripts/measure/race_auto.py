@@ -84,6 +84,8 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
     yield "swiss roll", lambda: (*made.make_swiss_roll(6000, noise=0.5, random_state=13), 0)
     yield "sparse uncorrelated", lambda: (*made.make_sparse_uncorrelated(6000, random_state=13), 0)
     yield "long tails, numbers", lambda: with_long_tails(*made.make_friedman1(6000, 8, noise=1, random_state=13))
+    yield "S curve", lambda: (*made.make_s_curve(6000, noise=0.3, random_state=17), 0)
+    yield "product of three", lambda: of_three(numbers=True)
 
 
 def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
@@ -161,6 +163,38 @@ def latest() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, i
     yield "eight classes", lambda: (*made.make_classification(10_000, **options), 8)
     yield "blobs in thirds", blobs
     yield "long tails", tailed
+    yield from with_pairs()
+
+
+def with_pairs() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield the unseen streams that were played last, after members on pairs of features were added."""
+    seed = 17
+
+    def spirals() -> tuple[np.ndarray, np.ndarray, int]:
+        rng = np.random.default_rng(seed)
+        y, turns = rng.integers(0, 2, 10_000), 3 * np.pi * np.sqrt(rng.random(10_000))
+        points = turns * np.stack((np.cos(turns + np.pi * y), np.sin(turns + np.pi * y)))
+        return points.T + 0.4 * rng.normal(size=(10_000, 2)), y, 2
+
+    for function in (4, 9):
+        agrawal = synth.Agrawal(function, seed=seed, perturbation=0.05)
+        yield f"Agrawal {function}", lambda agrawal=agrawal: table(agrawal.take(10_000), 2)
+    trees: dict[str, Any] = {"n_classes": 5, "n_num_features": 6, "n_cat_features": 2}
+    yield "RandomTree, five classes", lambda: table(synth.RandomTree(seed, seed, **trees).take(10_000), 5)
+    options: dict[str, Any] = {"n_features": 40, "n_informative": 20, "n_classes": 3, "random_state": seed}
+    yield "wide clusters", lambda: (*made.make_classification(10_000, **options), 3)
+    centres: dict[str, Any] = {"n_classes": 3, "n_features": 40, "n_centroids": 30}
+    yield "RandomRBF, wide", lambda: table(synth.RandomRBF(seed, seed, **centres).take(10_000), 3)
+    yield "spirals", spirals
+    yield "parity of three", lambda: of_three(numbers=False)
+
+
+def of_three(numbers: bool) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return rows with a target that no two of their features determine: the product of three, or its sign."""
+    rng = np.random.default_rng(17)
+    X = rng.normal(size=(10_000, 6))
+    product = X[:, :3].prod(axis=1)
+    return X, product + 0.1 * rng.normal(size=10_000) if numbers else (product > 0).astype(int), 0 if numbers else 2
 
 
 def of_card(name: str) -> tuple[np.ndarray, np.ndarray, int]:

@@ -282,10 +282,11 @@ def _river_drift() -> str:
 # Streams of docs/auto.md: those on which members and steps were chosen, and those that were first played afterwards.
 KNOWN = ["phishing", "a9a", "susy_30000", "ijcnn1", "cod_rna", "covtype_92962", "census_income", "digits"]
 UNSEEN = ["Bananas", "Phishing of river", "Hastie 10.2", "circles", "clusters"]
-UNSEEN += ["Mixed, drift", "Sine, drift", "STAGGER, drift", "LED, drift"]
-UNSEEN += ["moons", "Gaussian quantiles", "rare class", "Waveform", "RandomTree", "RandomRBF", "RandomTree, drift"]
+UNSEEN += ["Mixed, drift", "Sine, drift", "LED, drift", "Gaussian quantiles", "rare class", "Waveform"]
 UNSEEN += ["Waveform, drift", "Hyperplane, noisy", "Agrawal 7"]
-UNSEEN += ["Agrawal 2", "Agrawal 5", "eight classes", "blobs in thirds", "long tails"]
+UNSEEN += ["Agrawal 2", "Agrawal 5", "blobs in thirds", "long tails"]
+UNSEEN += ["Agrawal 4", "Agrawal 9", "RandomTree, five classes", "wide clusters", "RandomRBF, wide", "spirals"]
+UNSEEN += ["parity of three", "S curve", "product of three"]
 UNSEEN += ["swiss roll", "sparse uncorrelated", "long tails, numbers"]
 
 

@@ -46,8 +46,6 @@ class Linear(WithoutSupport):
     form = "linear"
     # Learners of a pool have the same rows of a block.
     _shares_rows: ClassVar[bool] = True
-    # What models of earlier versions lack.
-    _pairs = False
 
     def __init__(
         self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False, pairs: bool = False
@@ -124,6 +122,10 @@ class Linear(WithoutSupport):
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self._widen(n_weights(n_features, self._splines, self._pairs))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the state; models of earlier versions have no products."""
+        self.__dict__.update({"_pairs": False} | state)
 
     def _widen(self, n: int) -> None:
         """Let f have n weights; the new ones are 0."""
