@@ -111,6 +111,7 @@ def test_what_cannot_be_predicted():
     assert predict("new", "named.csv", code=2)[1] == "new: this Forgetron has not been fitted\n"
     assert predict("named.csv", "named.csv", code=2)[1].startswith("named.csv: not a file that budgetrun saved, or ")
     assert predict("none", "named.csv", code=2)[1] == "none: cannot be read (No such file or directory)\n"
+    assert predict(".", "named.csv", code=2)[1] == ".: not a results folder of budgetrun run, nor a saved model\n"
     budgetrun.Perceptron().fit(FRAME, WORDS).save("model")
     assert predict("model", "none.csv", code=2)[1].startswith("none.csv: no such file")
     frame = FRAME.copy()

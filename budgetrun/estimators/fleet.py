@@ -221,8 +221,10 @@ class Fleet:
         """
         names, rows, labels = _plain(keys), self._rows(X), np.asarray(Y)
         n, d = rows.shape[0], np.shape(X)[-1]
+        if not self.shared_rows and len(names) != n:
+            raise ValueError(f"each row has a key, got {len(names)} keys and {n} rows")
         shape = (n, len(names)) if self.shared_rows else (n,)
-        if labels.shape != shape or (not self.shared_rows and len(names) != n):
+        if labels.shape != shape:
             raise ValueError(f"{len(names)} keys and {n} rows need labels of shape {shape}, got {labels.shape}")
         labels = np.where(labels, 1, -1) if labels.dtype.kind == "b" else labels
         allowed = (-1, 0, 1) if self.shared_rows else (-1, 1)

@@ -53,7 +53,9 @@ def predict_stream(
     """
     path = Path(path)
     if path.is_dir():
-        path /= BY_STATE if (path / BY_STATE).is_file() else STREAM_STATE
+        folder, path = path, path / (BY_STATE if (path / BY_STATE).is_file() else STREAM_STATE)
+        if not path.is_file():
+            raise InputError(f"{folder}: not a results folder of budgetrun run, nor a saved model")
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
         # A stream that `budgetrun run` has played.

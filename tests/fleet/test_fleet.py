@@ -278,8 +278,8 @@ def test_what_is_refused_changes_nothing():
     ):
         raises(ValueError, f"^{re.escape(sentence)}$", fleet.learn_one, key, x, label)
         raises(ValueError, r".+", fleet.partial_fit, [key], [x], [label])
-    with pytest.raises(ValueError, match=r"^2 keys and 1 rows need labels of shape \(1,\), got \(1,\)$"):
-        fleet.partial_fit([0, 1], X[:1], y[:1])
+    raises(ValueError, r"^each row has a key, got 2 keys and 1 rows$", fleet.partial_fit, [0, 1], X[:1], y[:1])
+    raises(ValueError, r"need labels of shape \(1,\), got \(2,\)$", fleet.partial_fit, [0], X[:1], y[:2])
     raises(ValueError, r"^X must have the shape \(n, d\), got \(4,\)$", fleet.partial_fit, [0], X[0], y[:1])
     raises(ValueError, r"in the range of float32", Fleet(10_000).learn_one, 0, [1e200], 1)
     assert (len(fleet), fleet.memory_used) == (4, used)

@@ -18,7 +18,7 @@ from budgetrun.base.errors import InputError, counted, one_line, say
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.grid import cell
 from budgetrun.base.limits import parse_bytes
-from budgetrun.base.problem import BINARY
+from budgetrun.base.problem import BINARY, problem_of
 from budgetrun.config.problems import FileName, ValueType
 from budgetrun.data.scaling import Running
 from budgetrun.data.tables import Table, open_table
@@ -140,7 +140,8 @@ def _begin(request: Request, table: Table, first: Matrix, fleet: Callable[..., A
     """Choose what the user left open, given the first examples, and make the models."""
     chosen, said = choices(replace(request, quick=True), table, first)
     if chosen.task != BINARY.name:
-        raise InputError(f"{table.where}: --by needs labels of two classes, got {len(table.classes)}")
+        got = len(table.classes) if problem_of(chosen.task).of_classes else "numbers"
+        raise InputError(f"{table.where}: --by needs labels of two classes, got {got}")
     gamma = float(chosen.gammas[0] if chosen.median_gamma is None else chosen.median_gamma)
     models = fleet(gamma=gamma, dtype="float32" if isinstance(first, np.ndarray) else "sparse")
     return _Played(models, Gaussian(gamma=gamma), scaler(chosen.scale, first.shape[1]), first, said, by)

@@ -71,7 +71,7 @@ def test_each_key_learns_alone_and_errs_less(capsys):
     (["--by", "customer", "--memory-for-all", "much"], "--memory-for-all: 'much' is not a size; give a number"),
     (["--by", "customer", "--memory-for-all", "1K"], "s.csv: --memory-for-all 1K: holds the floors of 3 keys, 4 exam"),
     (["--by", "customer", "--memory-for-all", "3TB"], "s.csv: --memory-for-all 3TB: memory: 3,000,000,000,000 bytes"),
-    (["--by", "customer", "--label", "a", "--task", "regression"], "s.csv: --by needs labels of two classes"),
+    (["--by", "customer", "--label", "a", "--task", "regression"], "s.csv: --by needs labels of two classes, got numb"),
 ])  # fmt: skip
 def test_what_is_refused(arguments, sentence):
     result = CliRunner().invoke(main, ["run", "s.csv", *arguments])
