@@ -86,7 +86,8 @@ SECONDS_RATIO = Quantity("seconds_ratio", "ratio of seconds", "ratio of seconds"
 
 
 def _ratio(name: str, noun: str, axis: str, lower_is_better: bool = False) -> Quantity:
-    return Quantity(name, noun, axis, "{:.3f}".format, "{:.3f}".format, lower_is_better=lower_is_better)
+    three: Callable[[float], str] = "{:.3f}".format
+    return Quantity(name, noun, axis, three, three, lower_is_better=lower_is_better)
 
 
 def _by_name(*quantities: Quantity) -> dict[str, Quantity]:

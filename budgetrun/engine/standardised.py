@@ -16,7 +16,7 @@ from budgetrun.kernels.kinds import Matrix, enlarged, floats
 # The largest absolute value; and the rows that decide whether all are bits.
 MOST = 10.0
 DECIDED = 1024
-# A larger value would not have a finite square, nor would a sum of some of these.
+# Larger values count as this one: sums of its square are finite.
 LARGEST = 1e100
 # A column has long tails if its standard deviation is above so many median absolute deviations; a normal one has 1.48.
 LONG = 2.5

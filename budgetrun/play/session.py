@@ -73,8 +73,8 @@ class Session:
     _early: Tallies | None = None
     _in_prefix: Any = 0
     _weighs = False
-    # By group: whether it takes examples as they are given.
-    _as_given: Sequence[bool] = ()
+    # The groups that take examples as they are given; none in states of earlier versions.
+    _as_given: Sequence[int] = ()
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Session:
         self._rows: Sequence[int] | None = rows or [0] * len(learners)
         kinds = [(str(kernel), running and learner.standardises) for kernel, learner in learners]
         of_groups = [[i for i, own in enumerate(kinds) if own == kind] for kind in dict.fromkeys(kinds)]
-        self._as_given = [kinds[own[0]][1] for own in of_groups]
+        self._as_given = [g for g, own in enumerate(of_groups) if kinds[own[0]][1]]
         self._places = [(g, own.index(i)) for i in range(len(learners)) for g, own in enumerate(of_groups) if i in own]
         self._groups = [
             Group(
@@ -161,7 +161,7 @@ class Session:
         chunks : iterable of (X, labels)
             In order: examples, shape (b, d), and labels, shape (n_rows, b), as `Group.feed` takes them.
         scaled : callable
-            Returns examples as the learners take them, which it may change in place; called in order.
+            Returns examples as the learners take them, if ``running`` in new arrays; called in order.
         whole : callable
             Returns a context that is entered while some rounds are played: if it is left early, learners differ in the
             rounds that they have played.
@@ -184,9 +184,7 @@ class Session:
                 end = min(n, start + stop - self.rounds)
                 with whole():
                     given = X[start:end]
-                    self._play(
-                        scaled(copy.deepcopy(given) if any(self._as_given) else given), given, labels[:, start:end]
-                    )
+                    self._play(scaled(given), given, labels[:, start:end])
                     if self.rounds == point:
                         self.record()
                 start = end
@@ -194,12 +192,11 @@ class Session:
 
     def takes_given(self, i: int) -> bool:
         """Return whether learner ``i`` takes examples as they are given, and not scaled."""
-        return any(self._as_given) and self._as_given[self._places[i][0]]
+        return self._places[i][0] in self._as_given
 
     def _play(self, X: Rows, given: Rows, labels: np.ndarray) -> None:
         """Play some rounds, which do not go beyond the next point of the curves."""
-        as_given = self._as_given or [False] * len(self._groups)
-        of_groups = [group.feed(given if own else X, labels) for group, own in zip(self._groups, as_given, strict=True)]
+        of_groups = [group.feed(given if g in self._as_given else X, labels) for g, group in enumerate(self._groups)]
         for selection in self.selections:
             selection.feed(X, labels)
         counts = self.counts

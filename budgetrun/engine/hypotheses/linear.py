@@ -247,7 +247,12 @@ def products(terms: Terms, most: int) -> Terms:
     ends = np.concatenate(([0], np.cumsum(n_each)))
     places = np.where(columns <= most, columns * (columns + 1) // 2, most * (most + 1) // 2 + columns)
     out = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.intp)
-    compiling.call(_multiply, values, columns, first, n_each, places, *out, interpreted=_multiply_at_once)
+    if multiply := compiling.compiled(_multiply, values, columns, first, n_each, places, *out):
+        multiply()
+    else:
+        right = np.repeat(np.arange(len(values)), n_each)
+        left = np.arange(len(right)) + np.repeat(first - ends[:-1], n_each)
+        out = values[left] * values[right], places[right] + columns[left]
     return *out, ends[starts]
 
 
@@ -265,20 +270,6 @@ def _multiply(
         for i in range(first[j], first[j] + n_each[j]):
             out[n], out_places[n] = values[i] * values[j], places[j] + columns[i]
             n += 1
-
-
-def _multiply_at_once(
-    values: np.ndarray,
-    columns: np.ndarray,
-    first: np.ndarray,
-    n_each: np.ndarray,
-    places: np.ndarray,
-    out: np.ndarray,
-    out_places: np.ndarray,
-) -> None:
-    j = np.repeat(np.arange(len(values)), n_each)
-    i = np.arange(len(j)) + np.repeat(first - np.cumsum(n_each) + n_each, n_each)
-    out[:], out_places[:] = values[i] * values[j], places[j] + columns[i]
 
 
 def n_weights(n_features: int, splines: bool, pairs: bool) -> int:

@@ -109,12 +109,12 @@ class Best:
         i = int(totals.argmin())
         self.classes_ = np.array(state.classes)
         self.told = f"by {state.names[i]}, which {session.problem.best(totals[i], session.rounds)}"
-        self._member, self._scaler = session.members[i], None if session.takes_given(i) else state.scaler
+        self._member, self._scaler = session.members[i], ByRow("none") if session.takes_given(i) else state.scaler
         self.typical = typical_of(state.scaler, session.counts.is_sparse)
 
     def decision_function(self, X: Matrix) -> np.ndarray:
         """Return f(x) for each row, shape (n,), or (n, n_classes); with ``running``, the stream's scale is kept."""
-        X = X if self._scaler is None else self._scaler.scaled(X, learn=False)
+        X = self._scaler.scaled(X, learn=False)
         return scores_of(self._member, X).T
 
     predict = decision_function
