@@ -128,6 +128,12 @@ def put(values: np.ndarray, places: np.ndarray, to: np.ndarray) -> None:
     to[places] = values
 
 
+@compiled_as("add_multiple_at")
+def add_multiple_at(values: np.ndarray, places: np.ndarray, factor: float, more: np.ndarray) -> None:
+    """values += factor * more, in some places, each of which is there once."""
+    values[places] += factor * more
+
+
 @compiled_as("inner_at")
 def inner_at(values: np.ndarray, places: np.ndarray, others: np.ndarray) -> Any:
     """Return the inner product of the values in some places and others, as `inner` does."""
@@ -143,6 +149,20 @@ def adapt(
     sums = squared[places] + g * g
     squared[places] = sums
     w[places] += step * g / np.sqrt(np.maximum(sums, LEAST_SUM))
+
+
+@compiled_as("products")
+def products(places: np.ndarray, values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a row, whose places ascend, with the squares of its values and the products of any two.
+
+    That of values in places i <= j is in place j (j + 1) / 2 + i, which it keeps when rows get longer; if the first
+    value is a 1, the row itself is there, too. Values in places above ``most`` are in no products.
+    """
+    n = int(np.searchsorted(places, most, side="right"))
+    right, left = np.tril_indices(n)
+    pairs = places[right] * (places[right] + 1) // 2 + places[left]
+    others = most * (most + 1) // 2 + places[n:]
+    return np.concatenate((pairs, others)), np.concatenate((values[left] * values[right], values[n:]))
 
 
 @compiled_as("along")

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
@@ -12,7 +11,7 @@ from budgetrun.engine.standardised import Standardised
 from budgetrun.kernels import Rows, compiling
 from budgetrun.kernels.arithmetic import LEAST_SUM
 from budgetrun.kernels.kinds import as_held, floats
-from budgetrun.kernels.sums import adapt, inner, inner_at, put, taken
+from budgetrun.kernels.sums import adapt, add_multiple_at, inner, inner_at, products
 
 # Rows: their values one after the other, the columns of these, and where each row begins.
 Terms = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -73,7 +72,7 @@ class Linear(WithoutSupport):
     def step(self, weight: float) -> None:
         """w += weight (1, x_t), for the example x_t of the current round."""
         places, values = self._row(self._round)
-        put(taken(self.w, places) + weight * values, places, self.w)
+        add_multiple_at(self.w, places, weight, values)
 
     def shift(self, weight: float) -> None:
         """w_0 += weight."""
@@ -86,14 +85,12 @@ class Linear(WithoutSupport):
 
     def begin_block(self) -> None:
         super().begin_block()
-        known: dict[tuple[bool, bool], Any] = self._pool.of_block if self._shares_rows else {}
-        kind = self._splines, self._pairs
-        if kind not in known:
-            rows = self._pool.examples(self._block_slots)
-            known[kind] = *self._read(rows, True), n_weights(rows.shape[1], *kind)
-        self._values, self._places, self._starts, n = known[kind]
+        known: dict[Any, Terms] = self._pool.of_block if self._shares_rows else {}
+        if self._splines not in known:
+            known[self._splines] = self._read(self._pool.examples(self._block_slots), True)
+        self._values, self._places, self._starts = known[self._splines]
         if not len(self.w):
-            self._widen(n)
+            self.rearrange((), self._pool.n_features)
 
     def score_at(self, t: int) -> float:
         return self._set_score(t, self._sum(t), self.rounding * self._unit)
@@ -104,21 +101,21 @@ class Linear(WithoutSupport):
 
     def _row(self, t: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the places in w and the values of a round of the block."""
-        start, end = self._starts[t], self._starts[t + 1]
-        return self._places[start:end], self._values[start:end]
+        return row_of(self._values, self._places, self._starts, t, most_paired(self._splines, self._pairs))
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        return sp.csr_array(self._read(X), shape=(X.shape[0], len(self.w))) @ self.w
+        scores: np.ndarray = compiling.call(_scores, self.w, *self._read(X), most_paired(self._splines, self._pairs))
+        return scores
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
         return float(self.w.nbytes + self._squared.nbytes)
 
     def _read(self, X: Rows, learn: bool = False) -> Terms:
-        """Return what w is multiplied with; with ``learn``, the examples are those of the block."""
-        terms = with_ones(hats(X) if self._splines else X)
-        return products(terms, most_paired(self._splines)) if self._pairs else terms
+        """Return rows, without products; with ``learn``, the examples are those of the block."""
+        terms = with_ones(X)
+        return hats(terms) if self._splines else terms
 
     def rearrange(self, features: Sequence[int], n_features: int) -> None:
         self._widen(n_weights(n_features, self._splines, self._pairs))
@@ -133,6 +130,13 @@ class Linear(WithoutSupport):
         self._squared = np.append(self._squared, np.full(n, self._least_squared))[:n]
 
 
+def _scores(w: np.ndarray, values: np.ndarray, places: np.ndarray, starts: np.ndarray, most: int) -> np.ndarray:
+    scores = np.zeros(len(starts) - 1)
+    for t in range(len(scores)):
+        scores[t] = inner_at(w, *row_of(values, places, starts, t, most))
+    return scores
+
+
 def play_together(learner: Any, forms: Sequence[Linear], Y: np.ndarray, positive: bool) -> bool:
     """Begin a block and play it for functions of the same rows, one per row of labels; False if that is not compiled.
 
@@ -145,8 +149,9 @@ def play_together(learner: Any, forms: Sequence[Linear], Y: np.ndarray, positive
     one, b = forms[0], Y.shape[1]
     w, squared = (np.stack([getattr(f, name) for f in forms], axis=1) for name in ("w", "_squared"))
     scores, wrong = np.zeros((b, len(forms))), np.zeros(len(forms), dtype=np.intp)
-    least, rows = one.rounding * one._unit, (one._values, one._places, one._starts)
-    if not (play := compiling.compiled(_play_together, learner, *rows, Y, w, squared, scores, wrong, least, positive)):
+    rows = one._values, one._places, one._starts, most_paired(one._splines, one._pairs)
+    found = learner, *rows, Y, w, squared, scores, wrong, one.rounding * one._unit, positive
+    if not (play := compiling.compiled(_play_together, *found)):
         return False
     play()
     for c, f in enumerate(forms):
@@ -160,6 +165,7 @@ def _play_together(
     values: np.ndarray,
     places: np.ndarray,
     starts: np.ndarray,
+    most: int,
     Y: np.ndarray,
     w: np.ndarray,
     squared: np.ndarray,
@@ -170,8 +176,8 @@ def _play_together(
 ) -> None:
     n, step, adapts, slopes = len(wrong), learner.step, learner.adapts, np.zeros(len(wrong))
     for t in range(len(starts) - 1):
-        for i in range(starts[t], starts[t + 1]):
-            at, value = places[i], values[i]
+        row, x = row_of(values, places, starts, t, most)
+        for at, value in zip(row, x):
             for c in range(n):
                 scores[t, c] += w[at, c] * value
         for c in range(n):
@@ -180,8 +186,7 @@ def _play_together(
             y, score = Y[c, t], scores[t, c]
             wrong[c] += y * score < 0 or (score == 0 and (y < 0 or not positive))
             slopes[c] = learner.slope(y, score)
-        for i in range(starts[t], starts[t + 1]):
-            at, value = places[i], values[i]
+        for at, value in zip(row, x):
             for c in range(n):
                 if adapts:
                     g = slopes[c] * value
@@ -212,76 +217,63 @@ class StandardisedLinear(Linear):
             self._scale.rearrange(features, n_features)
 
 
-def hats(X: Rows) -> sp.csr_array:
-    """Return hat functions of examples, shape (n, 17 d): for each feature one per knot, 1 there and 0 at other knots.
+def hats(terms: Terms) -> Terms:
+    """Return rows, as `with_ones` does, of hat functions: for each feature 17, one per knot, 1 there and 0 at others.
 
     Between two knots, theirs add up to 1; beyond the last ones, they stay as they are there. The function of the knot 0
     is left out, so that zeros remain zeros.
     """
-    (n, d), rows = X.shape, floats(X)
-    # Zeros have no heights.
-    if isinstance(rows, np.ndarray):
-        values, columns, ends = rows.ravel(), np.tile(np.arange(d), n), d * np.arange(n + 1)
-    else:
-        values, columns, ends = rows.data, rows.indices.astype(np.intp), rows.indptr
-    values = np.clip(values.astype(np.float64), KNOTS[0], KNOTS[-1])
-    left = np.clip(np.searchsorted(KNOTS, values, side="right") - 1, 0, len(KNOTS) - 2)
-    share = (values - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
+    found: Terms = compiling.call(_hats, *terms, interpreted=_hats_at_once)
+    return found
+
+
+def _hats(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Terms:
+    n, heights, places = 0, np.empty(2 * len(values)), np.empty(2 * len(values), columns.dtype)
+    ends = np.zeros(len(starts), starts.dtype)
+    for t in range(len(starts) - 1):
+        heights[n], places[n] = 1.0, 0
+        n += 1
+        for k in range(starts[t] + 1, starts[t + 1]):
+            x = min(max(values[k], KNOTS[0]), KNOTS[-1])
+            left = min(np.searchsorted(KNOTS, x, side="right"), len(KNOTS) - 1) - 1
+            share = (x - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
+            for knot, height in ((left, 1 - share), (left + 1, share)):
+                if KNOTS[knot] != 0 and height >= LEAST_HEIGHT:
+                    heights[n], places[n] = height, 1 + (columns[k] - 1) * len(KNOTS) + knot
+                    n += 1
+        ends[t + 1] = n
+    return heights[:n], places[:n], ends
+
+
+def _hats_at_once(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Terms:
+    x, ones = np.clip(values, KNOTS[0], KNOTS[-1]), starts[:-1]
+    left = np.clip(np.searchsorted(KNOTS, x, side="right") - 1, 0, len(KNOTS) - 2)
+    share = (x - KNOTS[left]) / (KNOTS[left + 1] - KNOTS[left])
     knots, heights = np.stack((left, left + 1), axis=1), np.stack((1 - share, share), axis=1)
-    # AdaGrad's first step is of full length however small the height is; rounding must not decide whether it is taken.
+    places = 1 + (columns[:, None] - 1) * len(KNOTS) + knots
     stays = (KNOTS[knots] != 0) & (heights >= LEAST_HEIGHT)
-    places = columns[:, None] * len(KNOTS) + knots
-    starts = np.concatenate(([0], np.cumsum(stays)))[2 * ends]
-    return sp.csr_array((heights[stays], places[stays], starts), shape=(n, d * len(KNOTS)))
+    heights[ones, 0], places[ones, 0], stays[ones] = 1.0, 0, (True, False)
+    return heights[stays], places[stays], np.concatenate(([0], np.cumsum(stays)))[2 * starts]
 
 
-def products(terms: Terms, most: int) -> Terms:
-    """Return rows as `with_ones` does, with the squares of a row's values and the products of any two.
-
-    That of values in columns i <= j is in column j (j + 1) / 2 + i, which it keeps when rows get longer; x itself is
-    there as products with the 1. Values in columns above ``most`` are in no other ones.
-    """
-    values, columns, starts = terms
-    first = np.repeat(starts[:-1], np.diff(starts))
-    n_each = np.where(columns <= most, np.arange(len(columns)) - first + 1, 1)
-    ends = np.concatenate(([0], np.cumsum(n_each)))
-    places = np.where(columns <= most, columns * (columns + 1) // 2, most * (most + 1) // 2 + columns)
-    out = np.empty(ends[-1]), np.empty(ends[-1], dtype=np.intp)
-    if multiply := compiling.compiled(_multiply, values, columns, first, n_each, places, *out):
-        multiply()
-    else:
-        right = np.repeat(np.arange(len(values)), n_each)
-        left = np.arange(len(right)) + np.repeat(first - ends[:-1], n_each)
-        out = values[left] * values[right], places[right] + columns[left]
-    return *out, ends[starts]
+def row_of(
+    values: np.ndarray, places: np.ndarray, starts: np.ndarray, t: int, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the places in w and the values of a row; if ``most``, with the `products` of places up to that."""
+    row, x = places[starts[t] : starts[t + 1]], values[starts[t] : starts[t + 1]]
+    return products(row, x, most) if most else (row, x)
 
 
-def _multiply(
-    values: np.ndarray,
-    columns: np.ndarray,
-    first: np.ndarray,
-    n_each: np.ndarray,
-    places: np.ndarray,
-    out: np.ndarray,
-    out_places: np.ndarray,
-) -> None:
-    n = 0
-    for j in range(len(values)):
-        for i in range(first[j], first[j] + n_each[j]):
-            out[n], out_places[n] = values[i] * values[j], places[j] + columns[i]
-            n += 1
+def most_paired(splines: bool, pairs: bool) -> int:
+    """Return how many inputs are in products: of the first 64 features, or the hat functions of the first 24."""
+    return (FEW * len(KNOTS) if splines else MOST) if pairs else 0
 
 
 def n_weights(n_features: int, splines: bool, pairs: bool) -> int:
     """Return how many weights a function of so many features has."""
     n = n_features * (len(KNOTS) if splines else 1)
-    most = min(n, most_paired(splines)) if pairs else 0
-    return (most + 1) * (most + 2) // 2 + n - most
-
-
-def most_paired(splines: bool) -> int:
-    """Return how many inputs are in products: of the first 64 features, or the hat functions of the first 24."""
-    return FEW * len(KNOTS) if splines else MOST
+    most = min(n, most_paired(splines, pairs))
+    return (most + 1) * (most + 2) // 2 + n - most if pairs else n + 1
 
 
 def with_ones(X: Rows) -> Terms:
@@ -299,5 +291,6 @@ def with_ones(X: Rows) -> Terms:
 # Where the slopes of splines change, for inputs in standard units.
 _HALF = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 KNOTS = np.concatenate((-_HALF[::-1], [0.0], _HALF))
-# A smaller value of a hat function is 0.
+# A smaller value of a hat function is 0: AdaGrad's first step is of full length however small the value is, and rounding
+# must not decide whether it is taken.
 LEAST_HEIGHT = 1e-9

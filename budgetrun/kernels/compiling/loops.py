@@ -302,6 +302,11 @@ def put(values, places, to):
         to[places[i]] = values[i]
 
 
+def add_multiple_at(values, places, factor, more):
+    for i in range(len(places)):
+        values[places[i]] += factor * more[i]
+
+
 def inner_at(values, places, others):
     total = 0.0
     for i in range(len(places)):
@@ -314,6 +319,21 @@ def adapt(w, squared, places, slope, values, step):
         at, g = places[i], slope * values[i]
         squared[at] += g * g
         w[at] += step * g / np.sqrt(max(squared[at], LEAST_SUM))
+
+
+def products(places, values, most):
+    n = np.searchsorted(places, most, side="right")
+    at = np.empty(n * (n + 1) // 2 + len(places) - n, places.dtype)
+    x, end = np.empty(len(at)), 0
+    for j in range(n):
+        # Slices from 0 on, so that several are computed at once.
+        start, end, first = end, end + j + 1, places[j] * (places[j] + 1) // 2
+        row, part = at[start:end], x[start:end]
+        for i in range(j + 1):
+            row[i] = first + places[i]
+            part[i] = values[i] * values[j]
+    at[end:], x[end:] = most * (most + 1) // 2 + places[n:], values[n:]
+    return at, x
 
 
 def cheapest(weights, distances, squares, rounding):
