@@ -111,7 +111,7 @@ class AlwaysAddingProjectron(BudgetClassifier):
         **settings: Unpack[_ClassifierSettings]) -> None: ...
 
 class AutoClassifier(BudgetClassifier):
-    """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts."""
+    """Logistic regressions, BPA-NN, Ahpatron and KRLS play together; a logistic regression on their scores predicts."""
     def __init__(self, *, budget: int = 300, memory: int | None = None, class_weight: Literal["balanced"] | None = None,
         **settings: Unpack[_ClassifierSettings]) -> None: ...
 
@@ -217,6 +217,11 @@ class KNLMS(BudgetRegressor):
 class KRLS(BudgetRegressor):
     """Least squares over all examples so far, in the span of those that are not nearly linear combinations of others."""
     def __init__(self, *, budget: int | None = None, nu: float = 0.0001, **settings: Unpack[_Settings]) -> None: ...
+
+class KRLSClassifier(BudgetClassifier):
+    """Least squares with the labels -1 and +1 as numbers, in the span of examples that are not nearly dependent."""
+    def __init__(self, *, budget: int | None = None, nu: float = 0.0001,
+        **settings: Unpack[_ClassifierSettings]) -> None: ...
 
 class LeastSquares(BudgetRegressor):
     """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""

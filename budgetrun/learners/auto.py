@@ -18,7 +18,7 @@ from budgetrun.kernels.sums import inner
 from budgetrun.learners.ahpatron import Ahpatron
 from budgetrun.learners.base import BinaryLearner, Learner, MulticlassLearner, RegressionLearner
 from budgetrun.learners.bpa import NearestBPA
-from budgetrun.learners.krls import KRLS
+from budgetrun.learners.krls import KRLS, KRLSClassifier, RecursiveSquares
 from budgetrun.learners.logistic import LeastSquares, Logistic, OfInputs
 from budgetrun.learners.norma import NORMARegressor
 from budgetrun.learners.steps import logistic_slope
@@ -56,8 +56,7 @@ class _Auto(Learner):
     inputs that are normal scores of ranks; after 2,048 rounds, the twins that have helped less in sum are dropped. The
     members with kernels, or with products of inputs, that have helped least are dropped as well: after 2,048 rounds all
     but nine (of several classes seven, of numbers four), after 8,192 all but seven (five, three). There are products of
-    splines with at most 24 features, and those of inputs with at most 64, or 24 if there are several classes; and only
-    if their weights are at most 4 B^2.
+    splines with at most 24 features, and those of inputs with at most 64; and only if their weights are at most 4 B^2.
 
     The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
     AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
@@ -69,13 +68,14 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
-    revision = 5
-    continues = (2, 3, 4)
+    revision = 6
+    continues = (2, 3, 4, 5)
     form: ClassVar[type[Hypothesis]] = Stacked
     family = "combined"
     standardises = True
     margin = math.inf
     _step: ClassVar[float] = STEP
+    _squares: ClassVar[type[RecursiveSquares]] = KRLSClassifier
     # What has no kernel, and its step with products of splines.
     _linear: ClassVar[type[OfInputs]] = Logistic
     _step_splines: ClassVar[float] = 0.1
@@ -134,17 +134,19 @@ class _Auto(Learner):
 
     def members_with(self, budget: int, n_features: int) -> list[Part]:
         """Return the members with this budget for examples with so many features."""
-        rates = RATES if n_features <= FEW else RATES[:-1]
-        return [
-            *(Part(0.0, one) for one in self.linear(budget, n_features)),
-            *(Part(rate, NearestBPA(budget=budget, C=1.0)) for rate in rates),
-            *(Part(rate, Ahpatron(budget=budget, epsilon=epsilon)) for rate in rates for epsilon in (0.5, 0.9)),
-        ]
+        members = [Part(0.0, one) for one in self.linear(budget, n_features)] + self.of_steps(budget, n_features)
+        if self._n_classes == 1:
+            members += [Part(rate, self._squares(budget=max(2, budget // 3), nu=0.01)) for rate in RATES[:-1]]
+        return members
+
+    def of_steps(self, budget: int, n_features: int) -> list[Part]:
+        """Return the members with kernels that are not KRLS."""
+        raise NotImplementedError
 
     def linear(self, budget: int, n_features: int) -> list[OfInputs]:
         """Return the members without a kernel; if there are products, they are no more than the budget's pairs."""
         found = [self._linear(step=step, splines=splines) for splines in (False, True) for step in (0.1, 0.5)]
-        if n_features <= (MOST if self._n_classes == 1 else FEW):
+        if n_features <= MOST:
             found.append(self._linear(step=STEP_PAIRS, pairs=True))
         if n_features <= FEW:
             found.append(self._linear(step=self._step_splines, pairs=True, splines=True))
@@ -177,14 +179,23 @@ class _OfClasses(_Auto):
     def linear(self, budget: int, n_features: int) -> list[OfInputs]:
         return [Logistic(rates="constant"), *super().linear(budget, n_features)]
 
+    def of_steps(self, budget: int, n_features: int) -> list[Part]:
+        rates = RATES if n_features <= FEW else RATES[:-1]
+        epsilons = (0.9,) if self._n_classes == 1 else (0.5, 0.9)
+        return [
+            *(Part(rate, NearestBPA(budget=budget, C=1.0)) for rate in rates),
+            *(Part(rate, Ahpatron(budget=budget, epsilon=epsilon)) for rate in rates for epsilon in epsilons),
+        ]
+
 
 class AutoClassifier(_OfClasses, BinaryLearner):
-    """Logistic regressions, BPA-NN and Ahpatron play together; a logistic regression on their scores predicts.
+    """Logistic regressions, BPA-NN, Ahpatron and KRLS play together; a logistic regression on their scores predicts.
 
-    Notes: O(B d) per round for each member. Those without a kernel are logistic regressions with a constant step of
-    0.1, with adagrad and steps of 0.1 and 0.5, on splines of single inputs with the same steps, and with products of
-    two inputs and a step of 0.03, or of two splines and 0.1; for each width, there are BPA-NN with C = 1 and Ahpatron
-    with epsilon = 0.5 and 0.9. The stack is a logistic regression with adagrad, a step of 0.2 and 1 added to the sums
+    Notes: O(B d + B^2) per round for each member. Those without a kernel are logistic regressions with a constant step
+    of 0.1, with adagrad and steps of 0.1 and 0.5, on splines of single inputs with the same steps, and with products of
+    two inputs and a step of 0.03, or of two splines and 0.1; for each width, there are BPA-NN with C = 1, Ahpatron with
+    epsilon = 0.9, and for the first three KRLS on the labels -1 and 1, with a third of the budget and nu = 0.01, which
+    takes O(B^2 / 9) per round. The stack is a logistic regression with adagrad, a step of 0.2 and 1 added to the sums
     of squared derivatives; it learns after the members have predicted, from the scores before their updates.
 
     >>> breast_cancer(AutoClassifier(), gamma=0.03).mistakes
@@ -198,14 +209,15 @@ class AutoClassifier(_OfClasses, BinaryLearner):
 
 
 class MulticlassAuto(_OfClasses, MulticlassLearner):
-    """For each class, the members of the binary ``auto`` tell it from all others; each has one weight for all classes.
+    """For each class, members of the binary ``auto`` tell it from all others; each has one weight for all classes.
 
-    Notes: O(M B d) per round for each member and M classes. The loss is the softmax's cross-entropy, -log(exp(f_y) /
+    Notes: O(M B d) per round for each member and M classes. There are no KRLS, but Ahpatron with epsilon = 0.5 as well.
+    The loss is the softmax's cross-entropy, -log(exp(f_y) /
     sum of exp(f_c)); the inputs have weights of their own for each class, and a fifth of another one for each class is
     added to a member's.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
-    16
+    15
     """
 
     form = StackedClasses
@@ -227,7 +239,7 @@ class AutoRegressor(_Auto, RegressionLearner):
     began for the last time, from their mean, cut to [-30, 30]. Those without a kernel are least squares with adagrad
     and steps of 0.1 and 0.5, on the inputs and on splines of single ones, and with products of two inputs and a step of
     0.03, or of two splines and 0.05; for each width, there are NORMA with a step of 0.5 and a regulariser of 1e-4, and
-    KRLS with a fifth of the budget and nu = 0.01, which takes O(B^2 / 25) per round. The step of the stack is 0.1. Its
+    KRLS with a third of the budget and nu = 0.01, which takes O(B^2 / 9) per round. The step of the stack is 0.1. Its
     loss is Huber's: squared up to an error of 3 deviations, linear beyond.
 
     >>> diabetes(AutoRegressor(budget=50), gamma=10).updates
@@ -235,15 +247,10 @@ class AutoRegressor(_Auto, RegressionLearner):
     """
 
     _step, _step_splines = STEP_NUMBERS, 0.05
-    _linear = LeastSquares
+    _squares, _linear = KRLS, LeastSquares
 
-    def members_with(self, budget: int, n_features: int) -> list[Part]:
-        rates = RATES[:-1]
-        return [
-            *(Part(0.0, one) for one in self.linear(budget, n_features)),
-            *(Part(rate, NORMARegressor(budget=budget, step=0.5, regulariser=1e-4)) for rate in rates),
-            *(Part(rate, KRLS(budget=max(2, budget // 5), nu=0.01)) for rate in rates),
-        ]
+    def of_steps(self, budget: int, n_features: int) -> list[Part]:
+        return [Part(rate, NORMARegressor(budget=budget, step=0.5, regulariser=1e-4)) for rate in RATES[:-1]]
 
     def update(self, f: Stacked, y: float, score: float) -> None:
         f.adapt(min(max((y - score) / f.unit, -HUBER), HUBER), STEP_NUMBERS)

@@ -10,11 +10,11 @@ from budgetrun.engine.hypotheses import Expansion
 from budgetrun.kernels.compiling import interpreted
 from budgetrun.kernels.kinds import enlarged
 from budgetrun.kernels.sums import add_outer, copy, product
-from budgetrun.learners.base import RegressionLearner
+from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner
 
 
-class KRLS(RegressionLearner):
-    """Least squares over all examples so far, in the span of those that are not nearly linear combinations of others.
+class RecursiveSquares(Learner):
+    """Recursive least squares with kernels.
 
     Parameters:
     budget : int, >= 1, or None
@@ -29,9 +29,6 @@ class KRLS(RegressionLearner):
 
     References: Engel, Mannor & Meir (2004), "The kernel recursive least-squares algorithm", IEEE Trans. Signal
     Processing 52(8), Table I.
-
-    >>> diabetes(KRLS(nu=0.1), gamma=10).max_support
-    41
     """
 
     name = "krls"
@@ -86,3 +83,21 @@ class KRLS(RegressionLearner):
             frame = np.linalg.inv(state.pop("factor")).T.copy()
             state |= {"frame": frame, "spread": frame @ state.pop("P") @ frame.T}
         self.__dict__.update(state)
+
+
+class KRLS(RecursiveSquares, RegressionLearner):
+    """Least squares over all examples so far, in the span of those that are not nearly linear combinations of others.
+
+    >>> diabetes(KRLS(nu=0.1), gamma=10).max_support
+    41
+    """
+
+
+class KRLSClassifier(RecursiveSquares, BinaryLearner):
+    """Least squares with the labels -1 and +1 as numbers, in the span of examples that are not nearly dependent.
+
+    >>> breast_cancer(KRLSClassifier(budget=20, nu=0.1), gamma=0.03).mistakes
+    23
+    """
+
+    margin = math.inf

@@ -132,7 +132,7 @@ def test_memory_lowers_the_budget():
     for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 32), (1, 2)):
         learner = find("auto")(memory=memory)
         parts = [part.learner for part in learner.members(10) if part.rate]
-        assert {part.budget for part in parts} == {budget}
+        assert {part.budget for part in parts if part.name != "krls"} == {budget}
         assert memory in (None, 1) or learner.bytes_in_use(budget, 10) <= memory
         # There are twins only if they fit as well.
         assert learner.twins_fit(10) == (memory is None or learner.bytes_in_use(300, 10, twins=True) <= memory)

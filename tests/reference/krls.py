@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference.kernel_expansion import cases
+from reference.kernel_expansion import cases, is_mistake
 from reference.projection import TOLERANCE
 from reference.targets import note, predict, start, stream
 
@@ -40,4 +40,11 @@ def krls(X, y, k, nu=1e-4, budget=None):
     return trace
 
 
+def of_two_classes(X, y, k, tie="mistake", **given):
+    trace = krls(X, y, k, **given)
+    trace.mistakes = [is_mistake(y_t, score, tie) for y_t, score in zip(y, trace.scores, strict=True)]
+    return trace
+
+
+CASES = cases(of_two_classes, {"nu": 0.05}, {"nu": 0.2, "budget": 8}, {"nu": 0.01, "budget": 40})
 REGRESSION_CASES = cases(krls, {"nu": 0.05}, {"nu": 0.2, "budget": 8}, {"nu": 0.01, "budget": 40})

@@ -177,16 +177,17 @@ def _play_together(
     n, step, adapts, slopes = len(wrong), learner.step, learner.adapts, np.zeros(len(wrong))
     for t in range(len(starts) - 1):
         row, x = row_of(values, places, starts, t, most)
-        for at, value in zip(row, x):
+        for i in range(len(row)):
             for c in range(n):
-                scores[t, c] += w[at, c] * value
+                scores[t, c] += w[row[i], c] * x[i]
         for c in range(n):
             if abs(scores[t, c]) <= least:
                 scores[t, c] = 0.0
             y, score = Y[c, t], scores[t, c]
             wrong[c] += y * score < 0 or (score == 0 and (y < 0 or not positive))
             slopes[c] = learner.slope(y, score)
-        for at, value in zip(row, x):
+        for i in range(len(row)):
+            at, value = row[i], x[i]
             for c in range(n):
                 if adapts:
                     g = slopes[c] * value
@@ -291,6 +292,6 @@ def with_ones(X: Rows) -> Terms:
 # Where the slopes of splines change, for inputs in standard units.
 _HALF = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 KNOTS = np.concatenate((-_HALF[::-1], [0.0], _HALF))
-# A smaller value of a hat function is 0: AdaGrad's first step is of full length however small the value is, and rounding
-# must not decide whether it is taken.
+# A smaller value of a hat function is 0: AdaGrad's first step is of full length however small the value is, so that
+# rounding must not decide whether it is taken.
 LEAST_HEIGHT = 1e-9
