@@ -169,7 +169,9 @@ def merge(folders: tuple[Path, ...], into: Path) -> None:
     default="fill",
     help="Missing values: the mean so far, or a category of its own; an error; leave the row out; or 0.",
 )
-@click.option("--classes", metavar="LABEL,...", help="All labels, where a pipe may not show them early.")
+@click.option(
+    "--classes", metavar="LABEL,...", help="All labels, where a pipe may not show them early, or some are text."
+)
 @click.option("--metrics", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ...")
 @click.option("--seeds", type=click.IntRange(1, 1000), default=3, help="Seeds of learners that draw.")
 @click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
@@ -185,17 +187,19 @@ def merge(folders: tuple[Path, ...], into: Path) -> None:
 def run(stream: str, by: str | None, memory_for_all: str | None, **given: Any) -> None:
     """Run learners on a stream of your own: a table of any common format, or - for standard input.
 
-    The rows are read once, in their order and in bounded memory. Every row is predicted before its label is learned.
+    Every row is predicted before its label is learned, in one pass in the order of the rows and in bounded memory.
     The command prints the errors, draws them, writes a page, and saves its settings as a config that you can edit and
     run again. After an interruption, the same command continues.
     """
-    from budgetrun.runner.live.request import Request, budgets_of, metrics_of
+    from budgetrun.runner.live.request import Request, budgets_of, check_name, metrics_of
     from budgetrun.runner.live.run import run as run_stream
 
     if given["algorithms"] and given["quick"]:
         raise InputError("--quick: chooses the learner; remove it, or --algorithm")
     given |= {name: _parts(given[name]) for name in ("gamma", "classes", "metrics")}
     given |= {"budgets": budgets_of(given["budgets"]), "metrics": metrics_of(given["metrics"])}
+    if given["name"] is not None:
+        check_name(given["name"])
     request = Request(stream, **given)
     if by is not None:
         from budgetrun.estimators.fleet import Fleet

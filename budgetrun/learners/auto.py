@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from budgetrun.base.errors import InputError, counted
 from budgetrun.base.params import Count, EvenBudget
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
@@ -40,8 +41,8 @@ class _Auto(Learner):
     budget : int, even, >= 2
         B, the most support examples of one member (and of one class, if there are several) between rounds.
     memory : int, >= 1, or None
-        In bytes. The budget is then the largest even number up to ``budget`` for which `bytes_in_use` is at most this,
-        or 2; and members have twins only if that is at most this with twins, too.
+        In bytes. The budget is then the largest even number up to ``budget`` for which `bytes_in_use` is at most this;
+        and members have twins only if that is at most this with twins, too. Too little for a budget of 2 is refused.
 
     Attributes:
     parts : list of (rate, learner)
@@ -123,6 +124,9 @@ class _Auto(Learner):
         budget = self.budget
         while budget > 2 and not self._fits(budget, n_features):
             budget -= 2
+        if not self._fits(budget, n_features):
+            least = self.bytes_in_use(budget, n_features)
+            raise InputError(f"memory: with {counted(n_features, 'feature')}, auto needs at least {least:,.0f} bytes")
         return self.members_with(budget, n_features)
 
     def twins_fit(self, n_features: int) -> bool:

@@ -10,6 +10,7 @@ from cases import fed, random_stream
 from reference import auto as reference
 
 from budgetrun import AutoClassifier, engine
+from budgetrun.base.errors import InputError
 from budgetrun.engine import Group, standardised
 from budgetrun.engine.hypotheses import stacked
 from budgetrun.engine.standardised import Guarded, NormalScores, Standardised
@@ -129,13 +130,15 @@ def test_rows_are_standardised_by_those_before():
 
 
 def test_memory_lowers_the_budget():
-    for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 32), (1, 2)):
+    for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 32)):
         learner = find("auto")(memory=memory)
         parts = [part.learner for part in learner.members(10) if part.rate]
         assert {part.budget for part in parts if part.name != "krls"} == {budget}
-        assert memory in (None, 1) or learner.bytes_in_use(budget, 10) <= memory
+        assert memory is None or learner.bytes_in_use(budget, 10) <= memory
         # There are twins only if they fit as well.
         assert learner.twins_fit(10) == (memory is None or learner.bytes_in_use(300, 10, twins=True) <= memory)
+    with pytest.raises(InputError, match="memory: with 10 features, auto needs at least 277,360 bytes"):
+        find("auto")(memory=10**5).members(10)
 
 
 def test_twins_take_as_much_as_the_members_again():
@@ -149,7 +152,7 @@ def test_twins_take_as_much_as_the_members_again():
 def test_twins_need_memory(monkeypatch):
     is_seen_early(monkeypatch)
     X, y = stream("binary", long_tails=True)
-    for memory, twins in ((10**9, len(find("auto")().members(2))), (10**5, 0)):
+    for memory, twins in ((10**9, len(find("auto")().members(2))), (150_000, 0)):
         group = group_of("binary", memory=memory)
         played(group, X, y)
         assert sum(m["by_rank"] for m in group.members[0].hypothesis.members) == twins

@@ -268,8 +268,15 @@ def fitted_columns(
 
 def as_classes(found: Iterable[Any]) -> tuple[Label, ...]:
     """Return distinct labels, ascending; whole numbers as int, without missing ones."""
-    kept = [value for value in found if value == value and value != ""]
+    kept = {value for value in found if value == value and value != ""}
     return tuple(int(v) if isinstance(v, float) and v.is_integer() else v for v in sorted(kept))
+
+
+def check_classes(labels: Iterable[Any], where: str) -> None:
+    """Raise an InputError if labels that a user names cannot be read from a table."""
+    if gone := next((label for label in labels if label in MISSING), None):
+        raise InputError(f"{where}: class {gone}: that stands for a missing value; give the class another name")
+    check_exact(labels, where)
 
 
 def check_exact(labels: Iterable[Any], where: str) -> None:

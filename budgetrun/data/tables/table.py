@@ -88,7 +88,7 @@ class Table:
         given = classes if classes is not None or encoding is None else encoding["classes"]
         # Without any classes, labels are numbers.
         self.numbers = given is not None and not given
-        columns.check_exact(given or (), source.where)
+        columns.check_classes(given or (), source.where)
         self.missing, self._given, self._reader = missing, given, source
         self.where, self.again, self.reader = source.where, source.again, source.format
         self.skipped = self.zeroed = 0
@@ -121,7 +121,11 @@ class Table:
             found = columns.find_column(self.columns, label, self.where, "label")
             self.label_found = f"the label is {found}, as asked"
         sample = samples[found.position - 1]
-        found = self.columns[found.position - 1] = columns.as_label(found, sample, self.where)
+        found = columns.as_label(found, sample, self.where)
+        if any(isinstance(label, str) for label in self._given or ()):
+            # Some labels may look like numbers.
+            found = replace(found, numeric=False, form="")
+        self.columns[found.position - 1] = found
         if not self.again and not self.numbers:
             seen = {value for value in sample.values if value is not None}
             labels: set[Any] = {str(value).lower() if isinstance(value, bool) else str(value) for value in seen}
@@ -317,7 +321,8 @@ class Table:
             skipping = "leave such rows out (--missing skip)"
             return f"; {skipping if self.missing == 'refuse' else 'a missing label cannot be read as 0'}"
         if fault.kind == "label":
-            return "; name all labels in advance (--classes)"
+            told = "that model learns no further one" if self._encoded else "name all labels in advance (--classes)"
+            return f"; {told}"
         if fault.kind != "length" and fault.told.endswith(("number", "float64")):
             is_label = self.label_column is not None and self.label_column.position == fault.position
             return "; a label is a number too" if is_label else "; a feature is a finite number"

@@ -1,1 +1,1 @@
-"""`budgetrun run`: learners on the user's own stream, which is read once and in bounded memory."""
+"""`budgetrun run`: learners on the user's own stream, in one pass and in bounded memory."""

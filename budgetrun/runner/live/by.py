@@ -19,7 +19,6 @@ from budgetrun.base.files import make_folder, write
 from budgetrun.base.grid import cell
 from budgetrun.base.limits import parse_bytes
 from budgetrun.base.problem import BINARY, problem_of
-from budgetrun.config.problems import FileName, ValueType
 from budgetrun.data.scaling import Running
 from budgetrun.data.tables import Table, open_table
 from budgetrun.engine import Group
@@ -63,8 +62,6 @@ def run_by(request: Request, by: str, memory: str, fleet: Callable[..., Any]) ->
     given = options_of(name for name in _OF_LEARNERS if getattr(request, name) != getattr(usual, name))
     if given or len(request.gamma) > 1:
         raise InputError(f"--by: each key has a Forgetron; remove {', '.join(given) or 'all but one value of --gamma'}")
-    for problem in ValueType(FileName).check(request.title)[1].values():
-        raise InputError(f"--name {one_line(request.title)}: {problem}")
     try:
         limit = int(parse_bytes(memory))
         fleet(limit)

@@ -17,7 +17,7 @@ from budgetrun.base.files import is_url
 from budgetrun.base.params import STARTING
 from budgetrun.base.problem import METRICS_IN_CURVES, Problem, problem_of, problem_with
 from budgetrun.base.registry import parameters
-from budgetrun.config.problems import allowed_names, nearest
+from budgetrun.config.problems import FileName, ValueType, allowed_names, nearest
 from budgetrun.config.quantities import METRICS, QUANTITIES, WINDOWED
 from budgetrun.config.schema import AUTO
 from budgetrun.config.yaml import Plain
@@ -126,6 +126,12 @@ def budgets_of(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in found}))
 
 
+def check_name(name: str) -> None:
+    """Raise an InputError if a name of a results folder is not one that a config can have."""
+    for problem in ValueType(FileName).check(name)[1].values():
+        raise InputError(f"--name {one_line(name)}: {problem}")
+
+
 def metrics_of(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of metrics, each once.
 
@@ -161,7 +167,7 @@ def config_text(request: Request, choices: Choices, seen: list[str]) -> str:
     gammas = list(choices.gammas)
     config = {
         "name": request.title,
-        "description": f"The stream {request.source}, read once.",
+        "description": f"One pass over the stream {request.source}.",
         "seed": request.shuffle or 0,
         "datasets": [dataset],
         "kernel": {"name": "gaussian", "gamma": gammas if len(gammas) > 1 else gammas[0]},

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from budgetrun.data import content as lines
 from budgetrun.data.tables import open_table
+from budgetrun.data.tables.columns import as_classes
 from budgetrun.data.tables.table import ahead
 
 
@@ -201,8 +202,21 @@ def test_a_new_label_of_a_pipe_is_refused_and_a_file_knows_all(tmp_path, monkeyp
     assert len(read(table_of(text, classes=["a", "b", "c"]))[1]) == 150
     told = message(lambda: list(table_of(text, classes=["a\nb"]).chunks()))
     assert r"label 'a' is not one of the known labels a\nb; name" in told
+    known = table_of(text, classes=["a"])
+    told = message(lambda: list(table_of("a,y\n1,z\n", encoding=known.encoding).chunks()))
+    assert told == "s.csv:2:2: label 'z' is not one of the known labels a; that model learns no further one"
     (tmp_path / "s.csv").write_text(text)
     assert open_table(tmp_path / "s.csv").classes == ("a", "b", "c")
+
+
+def test_labels_that_are_named_may_mix_text_and_numbers():
+    text = "a,y\n0.5,3\n0.7,x\n0.9,3\n"
+    assert message(lambda: list(table_of(text).chunks())) == "s.csv:3:2: 'x' is not a number; a label is a number too"
+    for named in (["3", "x"], ["x", "3", "x"]):
+        table = table_of(text, classes=as_classes(named))
+        assert (table.classes, read(table)[1]) == (("3", "x"), ["3", "x", "3"])
+    said = "s.csv: class NA: that stands for a missing value; give the class another name"
+    assert message(table_of, text, classes=["NA", "x"]) == said
 
 
 def test_categories_of_a_file_are_all_known_and_those_of_a_pipe_counted(tmp_path, monkeypatch):

@@ -65,7 +65,7 @@ def test_each_key_learns_alone_and_errs_less(capsys):
     (["--by", "none"], "s.csv: by: no column 'none'; its columns are a b c customer label"),
     (["--by", "customer", "--quick", "--budget", "9"], "--by: each key has a Forgetron; remove --budget, --quick"),
     (["--by", "customer", "--gamma", "1,2"], "each key has a Forgetron; remove all but one value of --gamma"),
-    (["--by", "customer", "--name", "../x"], "--name ../x: must be a name made of lower-case letters, digits"),
+    (["--name", "../x"], "--name ../x: must be a name made of lower-case letters, digits"),
     (["--by", "customer", "--memory-for-all", "9999999T"], "--memory-for-all: memory must be at most 1,000,000,"),
     (["--memory-for-all", "1M"], "--memory-for-all: is shared by the models of --by COLUMN; give that, too"),
     (["--by", "customer", "--memory-for-all", "much"], "--memory-for-all: 'much' is not a size; give a number"),
