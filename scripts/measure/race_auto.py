@@ -86,6 +86,7 @@ def streams() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, 
     yield "long tails, numbers", lambda: with_long_tails(*made.make_friedman1(6000, 8, noise=1, random_state=13))
     yield "S curve", lambda: (*made.make_s_curve(6000, noise=0.3, random_state=17), 0)
     yield "product of three", lambda: of_three(numbers=True)
+    yield from numbers_with_squares()
 
 
 def unseen() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
@@ -187,6 +188,70 @@ def with_pairs() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarra
     yield "RandomRBF, wide", lambda: table(synth.RandomRBF(seed, seed, **centres).take(10_000), 3)
     yield "spirals", spirals
     yield "parity of three", lambda: of_three(numbers=False)
+    yield from with_squares()
+
+
+def with_squares() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield the unseen streams that were played last, after KRLS was added for two classes."""
+    seed = 19
+
+    def of_rng(make: Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray, int]]) -> Any:
+        return lambda: make(np.random.default_rng(seed))
+
+    def checkerboard(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        X = 4 * rng.random((10_000, 2))
+        return X, (np.floor(X).sum(axis=1) % 2 != (rng.random(10_000) < 0.1)).astype(int), 2
+
+    def rules_of_bits(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        X = (rng.random((10_000, 30)) < 0.4).astype(float)
+        y = X[:, 0:3].all(axis=1) | X[:, 3:6].all(axis=1) | X[:, 6:9].all(axis=1)
+        return X, (y != (rng.random(10_000) < 0.05)).astype(int), 2
+
+    def shells(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        y, X = rng.integers(0, 5, 10_000), rng.normal(size=(10_000, 3))
+        return X * ((1 + y + 0.25 * rng.normal(size=10_000)) / np.linalg.norm(X, axis=1))[:, None], y, 5
+
+    yield "breast cancer", lambda: (*made.load_breast_cancer(return_X_y=True), 2)
+    yield "wine", of_rng(lambda rng: (*shuffled(rng, *made.load_wine(return_X_y=True)), 3))
+    yield "checkerboard", of_rng(checkerboard)
+    yield "rules of bits", of_rng(rules_of_bits)
+    yield "shells", of_rng(shells)
+    options: dict[str, Any] = {"n_samples": 10_000, "n_features": 20, "n_classes": 2, "random_state": seed}
+    yield "Gaussian quantiles, two", lambda: (*made.make_gaussian_quantiles(**options), 2)
+    clusters: dict[str, Any] = {"n_features": 60, "n_informative": 20, "n_clusters_per_class": 3, "random_state": seed}
+    yield "many clusters", lambda: (*made.make_classification(10_000, flip_y=0.02, **clusters), 2)
+    six: dict[str, Any] = {"n_features": 30, "n_informative": 12, "n_classes": 6, "random_state": seed}
+    yield "six classes", lambda: (*made.make_classification(10_000, **six), 6)
+    yield "Sine, noisy", lambda: table(synth.Sine(3, seed=seed, balance_classes=True, has_noise=True).take(10_000), 2)
+    yield "SEA, noisy", lambda: table(synth.SEA(2, noise=0.1, seed=seed).take(10_000), 2)
+    parts = (synth.RandomTree(seed_tree=tree, seed_sample=tree, n_classes=3) for tree in (seed, seed + 1))
+    swap = synth.ConceptDriftStream(*parts, seed=seed, position=5000, width=1000)
+    yield "RandomTree, three, drift", lambda: table(swap.take(10_000), 3)
+
+
+def shuffled(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = rng.permutation(len(y))
+    return X[order], y[order]
+
+
+def numbers_with_squares() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield such streams of numbers."""
+    seed = 19
+
+    def sines(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        X = rng.normal(size=(6000, 6))
+        return X, np.sin(2 * X).sum(axis=1) + 0.3 * rng.normal(size=6000), 0
+
+    def distance(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, int]:
+        X = rng.normal(size=(6000, 8))
+        return X, np.linalg.norm(X[:, :4], axis=1) + 0.1 * rng.normal(size=6000), 0
+
+    options: dict[str, Any] = {"n_features": 20, "n_informative": 10, "noise": 50, "random_state": seed}
+    yield "linear", lambda: (*made.make_regression(6000, **options), 0)
+    yield "Friedman, wide", lambda: (*made.make_friedman1(6000, 30, noise=1, random_state=seed), 0)
+    yield "sines", lambda: sines(np.random.default_rng(seed))
+    yield "distance", lambda: distance(np.random.default_rng(seed))
+    yield "diabetes", lambda: (*made.load_diabetes(return_X_y=True), 0)
 
 
 def of_three(numbers: bool) -> tuple[np.ndarray, np.ndarray, int]:
