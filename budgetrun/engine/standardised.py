@@ -26,13 +26,16 @@ SCORES = np.array([round(NormalDist().inv_cdf(level), 6) for level in LEVELS])
 
 
 class Standardised:
-    """The mean and deviation of each column so far, by which the next rows are standardised; bits stay bits.
+    """The mean and deviation of each column so far, by which the next rows are standardised.
 
     A value becomes its distance from the mean of the rows before it, divided by their (population) standard deviation
     and cut to [-10, 10]; 0 if they are all equal. The zeros of sparse rows stay zeros: their columns are divided, but
-    the mean is not subtracted. As long as every column has only had zeros and one other number, this row included,
-    values are divided by that number instead; whether that is so after `DECIDED` rows is not looked at again. Results
-    have the same bits however rows are divided into calls.
+    the mean is not subtracted. Results have the same bits however rows are divided into calls.
+
+    Parameters:
+    bits : bool
+        Whether bits stay bits: as long as every column has only had zeros and one other number, this row included,
+        values are divided by that number instead. Whether that is so after `DECIDED` rows is not looked at again.
 
     Attributes:
     n_rows : int
@@ -130,7 +133,7 @@ class NormalScores(Standardised):
     """
 
     def __init__(self, first: np.ndarray) -> None:
-        super().__init__(first.shape[1])
+        super().__init__(first.shape[1], bits=False)
         self.knots = np.quantile(first, LEVELS, axis=0)
         equal = self.knots[:, None] == self.knots
         self.scores = (equal * SCORES[:, None, None]).sum(axis=0) / equal.sum(axis=0)

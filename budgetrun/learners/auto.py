@@ -49,7 +49,7 @@ class _Auto(Learner):
         The members, also those that were dropped; ``members`` of the hypothesis has their weights and times.
 
     Notes: O(B d) per round for each member. It needs no other setting. Inputs are standardised by the mean and
-    deviation of the rows before them and cut to [-10, 10], unless all are bits. The members have no kernel, or a
+    deviation of the rows before them and cut to [-10, 10]. The members have no kernel, or a
     Gaussian kernel exp(-c ||a - b||^2 / m) with c = 1/4, 1 and 4, and for classes with at most 24 features also 16,
     where m is the median of ||a - b||^2 over the rows before round 1, 4, 16, 64, 256 or 1024, whichever is the last;
     there, all members begin again with these rows. The kernel of the run is not used. If, from 256 rows on, the
@@ -221,7 +221,7 @@ class MulticlassAuto(_OfClasses, MulticlassLearner):
     added to a member's.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
-    15
+    17
     """
 
     form = StackedClasses

@@ -14,7 +14,7 @@ from reference.least_squares import least_squares
 from reference.logistic import logistic, slope
 from reference.multiclass import best_rival
 from reference.norma import of_numbers
-from reference.standardised import bits, by_rank, has_long_tails, scaled
+from reference.standardised import by_rank, has_long_tails, scaled
 
 BEGINNINGS = [1, 4, 16, 64, 256, 1024]
 LEFT = {2048: (9, 7, 4), 8192: (7, 5, 3)}
@@ -68,15 +68,14 @@ class Inputs:
 
     def __init__(self, X, change=list):
         self.change, rows = change, np.array([change(x) for x in X])
-        self.units = [bits(rows[: min(t + 1, DECIDED)]) for t in range(len(X))]
         self.counted, self.Z = rows.copy(), []
         for t, x in enumerate(rows):
-            self.Z.append(scaled(x, self.counted[:t], self.units[t]))
+            self.Z.append(scaled(x, self.counted[:t], None))
             if t >= DECIDED:
                 self.counted[t] = not_farther(x, self.counted[:t])
 
     def after(self, t, x):
-        return scaled(self.change(x), self.counted[:t], self.units[t - 1])
+        return scaled(self.change(x), self.counted[:t], None)
 
 
 def not_farther(x, before):

@@ -199,7 +199,7 @@ class Stacked(Linear):
         if not self.parts:
             self.parts = learner.members(X.shape[1])
             self._live, self._by_rank = np.ones(len(self.parts), dtype=bool), np.zeros(len(self.parts), dtype=np.intp)
-            self._inputs = [Guarded(X.shape[1])]
+            self._inputs = [Guarded(X.shape[1], bits=False)]
             self._widen(1 + len(self.parts) + X.shape[1])
             self.w[1 : 1 + len(self.parts)] = 1 / len(self.parts)
         if self._first is not None:
