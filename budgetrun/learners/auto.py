@@ -69,7 +69,7 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
-    revision = 6
+    revision = 7
     continues = (2, 3, 4, 5)
     form: ClassVar[type[Hypothesis]] = Stacked
     family = "combined"
