@@ -11,9 +11,11 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, firsts
 
 from budgetrun.engine import Group
+from budgetrun.engine.hypotheses import linear
 from budgetrun.kernels import Gaussian, compiling, sums
 from budgetrun.learners import bpa, find
 
@@ -120,12 +122,29 @@ def test_short_loops_compute_what_numpy_does():
         "inner": (a, b),
         "count_errors": (a, 0.3, b, c > 0, c / 2),
         "copy": (a[:50], b),
+        "add_multiple_at": (a, np.arange(0, 70, 2), 0.3, b[:35]),
     }
     for name, arguments in given.items():
         one, other = (copy.deepcopy(arguments) for _ in range(2))
         assert getattr(loops, name)(*one) == getattr(sums, name)(*other), name
         for left, right in zip(one, other, strict=True):
             np.testing.assert_array_equal(left, right, err_msg=name)
+
+
+@pytest.mark.parametrize("n_features", [3, 9])
+def test_loops_over_the_terms_of_rows_compute_what_numpy_does(n_features):
+    loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(20, n_features)) * rng.integers(0, 12, (20, 1)), 1) * (rng.random((20, 1)) < 0.8)
+    for rows in (X, sp.csr_array(X)):
+        terms = linear.with_ones(rows)
+        both = linear._hats(*terms), linear._hats_at_once(*terms)
+        for left, right in zip(*both, strict=True):
+            np.testing.assert_array_equal(left, right)
+        for t in range(20):
+            row = linear.row_of(*both[0], t, 0)
+            for left, right in zip(*(of.products(*row, 40) for of in (loops, sums)), strict=True):
+                np.testing.assert_array_equal(left, right)
 
 
 def test_the_cheapest_example_is_the_one_that_numpy_finds():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from budgetrun.engine.hypotheses.features import WithoutSupport
 from budgetrun.engine.pool import Pool
@@ -106,7 +107,12 @@ class Linear(WithoutSupport):
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        scores: np.ndarray = compiling.call(_scores, self.w, *self._read(X), most_paired(self._splines, self._pairs))
+        terms, most = self._read(X), most_paired(self._splines, self._pairs)
+        scores: np.ndarray = (
+            compiling.call(_scores, self.w, *terms, most)
+            if most
+            else sp.csr_array(terms, shape=(X.shape[0], len(self.w))) @ self.w
+        )
         return scores
 
     def bytes_kept(self, size: int, row: float, n_features: int) -> float:
