@@ -1,6 +1,6 @@
 """The inner loops of hypotheses, in numpy; compiled code calls those of `loops` in their place, with the same bits."""
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,11 @@ def adapt(
     w[places] += step * g / np.sqrt(np.maximum(sums, LEAST_SUM))
 
 
+@lru_cache(maxsize=8)
+def _triangle(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.tril_indices(n)
+
+
 @compiled_as("products")
 def products(places: np.ndarray, values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a row, whose places ascend, with the squares of its values and the products of any two.
@@ -159,7 +164,7 @@ def products(places: np.ndarray, values: np.ndarray, most: int) -> tuple[np.ndar
     value is a 1, the row itself is there, too. Values in places above ``most`` are in no products.
     """
     n = int(np.searchsorted(places, most, side="right"))
-    right, left = np.tril_indices(n)
+    right, left = _triangle(n)
     pairs = places[right] * (places[right] + 1) // 2 + places[left]
     others = most * (most + 1) // 2 + places[n:]
     return np.concatenate((pairs, others)), np.concatenate((values[left] * values[right], values[n:]))

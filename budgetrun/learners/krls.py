@@ -34,6 +34,7 @@ class RecursiveSquares(Learner):
     name = "krls"
     title = "KRLS"
     revision = 2
+    tracks = {"stepwise": True}
 
     def __init__(self, *, budget: Budget | None = None, nu: Positive = 1e-4) -> None:
         self.budget = budget

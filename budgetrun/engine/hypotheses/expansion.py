@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class Expansion(Summed):
         tracked are computed when they are read, in O(size d).
     capacity : int, >= 1, or None
         The largest possible support set, to bound memory with ``track="all"``.
+    stepwise : bool
+        Whether a learner changes all weights in every round: then sums are those of the next round only.
 
     Attributes
     ----------
@@ -68,8 +70,10 @@ class Expansion(Summed):
         norm: bool = False,
         track: Literal["oldest", "all"] | None = None,
         capacity: int | None = None,
+        stepwise: bool = False,
     ) -> None:
         super().__init__(pool)
+        self._stepwise = stepwise
         self.upkeep = {None: 1, "oldest": 2, "all": 4}[track]
         self._track = {None: _NONE, "oldest": _OLDEST, "all": _ALL}[track]
         self._normed = norm
@@ -81,6 +85,10 @@ class Expansion(Summed):
         self._place = np.zeros(16, dtype=np.intp)
         self._free_places = np.zeros(0, dtype=np.intp)
         self._n_free = 0
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the state; in models of earlier versions, all sums are kept."""
+        self.__dict__.update({"_stepwise": False} | state)
 
     @property
     def coef(self) -> np.ndarray:
@@ -257,20 +265,26 @@ class Expansion(Summed):
         return super().bytes_kept(size, row, n_features) + 16.0 * size + pairs
 
     def _add_up(self, weights: np.ndarray, slots: np.ndarray, t: int) -> None:
-        tile, scores, n = self._tiles[self._tile][:, t - self.tile_start :], self.scores[t : self.tile_end], 0
+        end, n = self._end(t), 0
+        tile, scores = self._tiles[self._tile][:, t - self.tile_start : end - self.tile_start], self.scores[t:end]
         if self._n_known > 0:
             n = self._n_known
-            copy(self._known[t : self.tile_end], scores)
+            copy(self._known[t:end], scores)
         else:
             scores[:] = 0.0
         add_up(weights[n:], slots[n:], tile, scores)
 
     def _change(self, slot: int, weight: float, t: int) -> None:
-        rest = self.scores[t : self.tile_end]
+        end = self._end(t)
+        rest = self.scores[t:end]
         if slot == SCALED:
             rest *= weight
         else:
-            add_multiple(rest, weight, self._tiles[self._tile, slot, t - self.tile_start :])
+            add_multiple(rest, weight, self._tiles[self._tile, slot, t - self.tile_start : end - self.tile_start])
+
+    def _end(self, t: int) -> int:
+        """Return the round before which scores from round ``t`` on are computed."""
+        return min(t + 1, self.tile_end) if self._stepwise else self.tile_end
 
     def _shift(self, i: int, delta: float, own: int) -> None:
         """Update everything that depends on f, except the weight itself, for coef_i += delta.
