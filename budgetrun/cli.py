@@ -169,9 +169,7 @@ def merge(folders: tuple[Path, ...], into: Path) -> None:
     default="fill",
     help="Missing values: the mean so far, or a category of its own; an error; leave the row out; or 0.",
 )
-@click.option(
-    "--classes", metavar="LABEL,...", help="All labels, where a pipe may not show them early, or some are text."
-)
+@click.option("--classes", metavar="LABEL,...", help="All labels, if a pipe shows them late or some are text.")
 @click.option("--metrics", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ...")
 @click.option("--seeds", type=click.IntRange(1, 1000), default=3, help="Seeds of learners that draw.")
 @click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")

@@ -49,15 +49,15 @@ class _Auto(Learner):
         The members, also those that were dropped; ``members`` of the hypothesis has their weights and times.
 
     Notes: O(B d) per round for each member. It needs no other setting. Inputs are standardised by the mean and
-    deviation of the rows before them and cut to [-10, 10]. The members have no kernel, or a Gaussian kernel exp(-c ||a
-    - b||^2 / m) with c = 1/4, 1 and 4, and for classes with at most 24 features also 16, where m is the median of ||a -
-    b||^2 over the rows before round 1, 4, 16, 64, 256 or 1024, whichever is the last; there, all members begin again
-    with these rows. The kernel of the run is not used. If, from 256 rows on, the deviation of a column of dense rows is
-    above 2.5 times its median absolute deviation, each member gets a twin, with inputs that are normal scores of ranks;
-    after 2,048 rounds, the twins that have helped less in sum are dropped. The members with kernels, or with products
-    of inputs, that have helped least are dropped as well: after 2,048 rounds all but nine (of several classes seven, of
-    numbers four), after 8,192 all but seven (five, three). There are products of splines with at most 24 features, and
-    those of inputs with at most 64; and only if their weights are at most 4 B^2.
+    deviation of the rows before them and cut to [-10, 10]. The members have no kernel, or a Gaussian kernel
+    exp(-c ||a - b||^2 / m) with c = 1/4, 1 and 4, and for classes with at most 24 features also 16, where m is the
+    median of ||a - b||^2 over the rows before round 1, 4, 16, 64, 256 or 1024, whichever is the last; there, all
+    members begin again with these rows. The kernel of the run is not used. If, from 256 rows on, the deviation of a
+    column of dense rows is above 2.5 times its median absolute deviation, each member gets a twin, with inputs that are
+    normal scores of ranks; after 2,048 rounds, the twins that have helped less in sum are dropped. The members with
+    kernels, or with products of inputs, that have helped least are dropped as well: after 2,048 rounds all but nine (of
+    several classes seven, of numbers four), after 8,192 all but seven (five, three). There are products of splines with
+    at most 24 features, and those of inputs with at most 64; and only if their weights are at most 4 B^2.
 
     The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
     AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
@@ -215,9 +215,9 @@ class AutoClassifier(_OfClasses, BinaryLearner):
 class MulticlassAuto(_OfClasses, MulticlassLearner):
     """For each class, members of the binary ``auto`` tell it from all others; each has one weight for all classes.
 
-    Notes: O(M B d) per round for each member and M classes. There are no KRLS, but Ahpatron with epsilon = 0.5 as well.
-    The loss is the softmax's cross-entropy, -log(exp(f_y) / sum of exp(f_c)); the inputs have weights of their own for
-    each class, and a fifth of another one for each class is added to a member's.
+    Notes: O(M B d) per round for each member and M classes. There is no KRLS, but there is Ahpatron with epsilon = 0.5
+    as well. The loss is the softmax's cross-entropy, -log(exp(f_y) / sum of exp(f_c)); the inputs have weights of their
+    own for each class, and a fifth of another one for each class is added to a member's.
 
     >>> digits(MulticlassAuto(budget=50), gamma=0.05).mistakes
     17
