@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(config, items):
 
     left_out = {item for item in items if not EXHAUSTIVE and has_only(item, elsewhere, asked)}
     # Cases of one test take about the same time, so that each share has some of them.
-    slow = [item for item in items if has_only(item, ("compiled", "faults")) and not has_only(item, ("committed",))]
+    slow = [item for item in items if has_only(item, ("compiled", "faults"))]
     left_out |= {*slow} - {*slow[zlib.crc32(source_digest().encode()) % SHARE :: SHARE]}
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]

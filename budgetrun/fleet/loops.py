@@ -50,17 +50,18 @@ def _sums(terms: np.ndarray) -> np.ndarray:
 def _dense(rows: np.ndarray, places: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return sparse rows and an example as dense ones, with the columns that any of them has."""
     n, owners, blocks = len(places), np.arange(len(places)), places
-    pairs, of = [x.reshape(-1, 2)], [np.full(len(x) // 2, n)]
+    chain, of = [blocks], [owners]
     while len(blocks):
-        pairs.append(rows[blocks, :LINK].reshape(-1, 2))
-        of.append(np.repeat(owners, LINK // 2))
         links = rows[blocks, LINK]
         blocks, owners = ~links[links < 0], owners[links < 0]
-    every = np.concatenate(pairs)
+        chain.append(blocks)
+        of.append(owners)
+    every = np.concatenate((x, rows[np.concatenate(chain), :LINK].ravel())).reshape(-1, 2)
+    whose = np.concatenate((np.full(len(x) // 2, n), np.repeat(np.concatenate(of), LINK // 2)))
     given = every[:, 0] < END
     columns, at = np.unique(every[given, 0], return_inverse=True)
     found = np.zeros((n + 1, len(columns)), dtype=np.float32)
-    found[np.concatenate(of)[given], at] = every[given, 1].view(np.float32)
+    found[whose[given], at] = every[given, 1].view(np.float32)
     return found[:n], found[n]
 
 

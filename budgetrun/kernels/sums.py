@@ -63,7 +63,7 @@ def add_multiple(values: np.ndarray, factor: float, more: np.ndarray) -> None:
 @compiled_as("inner")
 def inner(values: np.ndarray, others: np.ndarray) -> Any:
     """Return the inner product of two arrays, added in their order; 0 if they are empty."""
-    return np.cumsum(values * others)[-1] if len(values) else 0.0
+    return (values * others).cumsum()[-1] if len(values) else 0.0
 
 
 @compiled_as("product")
@@ -87,7 +87,7 @@ def add_outer(matrix: np.ndarray, factor: float, vector: np.ndarray) -> None:
     # By rows that fit into the cache.
     for start in range(0, len(vector), 64):
         rows = slice(start, start + 64)
-        matrix[rows] += np.outer(vector[rows], scaled)
+        matrix[rows] += vector[rows, None] * scaled
 
 
 @compiled_as("taken")

@@ -233,7 +233,8 @@ def some(name, runs, spec, kept):
 
 
 # Even their shortest runs have many updates, or many learners.
-LONG = ("forgetron_fig5", *(f"shared_memory_{name}" for name in ("covertype", "digits", "keys", "widths")))
+_MEMORIES = [f"shared_memory_{name}" for name in ("covertype", "digits", "fleet", "keys", "widths")]
+LONG = ("bsgd_table3", "forgetron_fig5", *_MEMORIES)
 
 
 @pytest.mark.committed

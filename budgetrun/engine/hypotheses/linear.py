@@ -65,6 +65,11 @@ class Linear(WithoutSupport):
         return self._sum(self._round)
 
     @property
+    def _most_paired(self) -> int:
+        """How many inputs are in products (`most_paired`)."""
+        return most_paired(self._splines, self._pairs)
+
+    @property
     def squared_length(self) -> float:
         """||(1, x_t)||^2 for the example x_t of the current round."""
         values = self._row(self._round)[1]
@@ -102,12 +107,12 @@ class Linear(WithoutSupport):
 
     def _row(self, t: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the places in w and the values of a round of the block."""
-        return row_of(self._values, self._places, self._starts, t, most_paired(self._splines, self._pairs))
+        return row_of(self._values, self._places, self._starts, t, self._most_paired)
 
     def score(self, X: Rows, averaged: bool = False) -> np.ndarray:
         if not len(self.w):
             return np.zeros(X.shape[0])
-        terms, most = self._read(X), most_paired(self._splines, self._pairs)
+        terms, most = self._read(X), self._most_paired
         scores: np.ndarray = (
             compiling.call(_scores, self.w, *terms, most)
             if most
@@ -155,7 +160,7 @@ def play_together(learner: Any, forms: Sequence[Linear], Y: np.ndarray, positive
     one, b = forms[0], Y.shape[1]
     w, squared = (np.stack([getattr(f, name) for f in forms], axis=1) for name in ("w", "_squared"))
     scores, wrong = np.zeros((b, len(forms))), np.zeros(len(forms), dtype=np.intp)
-    rows = one._values, one._places, one._starts, most_paired(one._splines, one._pairs)
+    rows = one._values, one._places, one._starts, one._most_paired
     found = learner, *rows, Y, w, squared, scores, wrong, one.rounding * one._unit, positive
     if not (play := compiling.compiled(_play_together, *found)):
         return False
