@@ -38,7 +38,8 @@ def exp(x: Any) -> Any:
     # A power of 2 below 2^-1022 is applied in two steps.
     first = np.maximum(n, -1022.0)
     p *= _power_of_two(first)
-    p *= _power_of_two(n - first)
+    if (n < first).any():
+        p *= _power_of_two(n - first)
     return p
 
 

@@ -26,7 +26,8 @@ def merged_weight(logs: np.ndarray, a: np.ndarray, b: np.ndarray, h: np.ndarray)
 
     All shapes are (n,); ``logs`` are log k(x, y), at most 0.
     """
-    return a * exp(logs * ((1 - h) * (1 - h))) + b * exp(logs * (h * h))
+    n, powers = len(h), exp(np.concatenate((logs * ((1 - h) * (1 - h)), logs * (h * h))))
+    return a * powers[:n] + b * powers[n:]
 
 
 @apart
