@@ -36,7 +36,8 @@ Countable = AfterValidator(_countable)
 Count = Annotated[int, Field(ge=1, strict=True), Countable]
 Budget = Count
 EvenBudget = Annotated[int, Field(ge=2, strict=True), Countable, AfterValidator(_even)]
-Seed = Annotated[int, Field(ge=0, strict=True), Countable]
+Natural = Annotated[int, Field(ge=0, strict=True), Countable]
+Seed = Natural
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), InRange]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), InRange]
 AtLeastOne = Annotated[float, Field(ge=1, allow_inf_nan=False), InRange]

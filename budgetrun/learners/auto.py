@@ -10,7 +10,7 @@ from budgetrun.base.params import Count, EvenBudget
 from budgetrun.engine.group import trial
 from budgetrun.engine.hypotheses import Hypothesis
 from budgetrun.engine.hypotheses.base import bytes_kept
-from budgetrun.engine.hypotheses.linear import FEW, MOST, n_weights
+from budgetrun.engine.hypotheses.linear import n_weights
 from budgetrun.engine.hypotheses.stacked import BEGINNINGS, Part, Stacked, StackedClasses
 from budgetrun.engine.pool import Pool
 from budgetrun.kernels import Gaussian
@@ -24,6 +24,8 @@ from budgetrun.learners.logistic import LeastSquares, Logistic, OfInputs
 from budgetrun.learners.norma import NORMARegressor
 from budgetrun.learners.steps import logistic_slope
 
+# Up to so many features, members have products: of splines; and of the features, for one function or several classes.
+FEW, MOST, MOST_OF_SEVERAL = 24, 128, 64
 # The rates of kernels times the median of ||a - b||^2; the last one only with at most `FEW` features.
 RATES = (0.25, 1.0, 4.0, 16.0)
 # The step with products of inputs.
@@ -57,7 +59,8 @@ class _Auto(Learner):
     normal scores of ranks; after 2,048 rounds, the twins that have helped less in sum are dropped. The members with
     kernels, or with products of inputs, that have helped least are dropped as well: after 2,048 rounds all but nine (of
     several classes seven, of numbers four), after 8,192 all but seven (five, three). There are products of splines with
-    at most 24 features, and those of inputs with at most 64; and only if their weights are at most 4 B^2.
+    at most 24 features, and those of inputs with at most 128 (of several classes, 64); and only if their weights are at
+    most 4 B^2.
 
     The regret of f in its loss, against the best fixed weights of the members' scores and the inputs, is that of
     AdaGrad, O(sqrt(T)), from the last time on at which a member was dropped. No bound holds for its mistakes, or
@@ -69,8 +72,8 @@ class _Auto(Learner):
 
     name = "auto"
     title = "Auto"
-    revision = 7
-    continues = (2, 3, 4, 5)
+    revision = 8
+    continues = (2, 3, 4, 5, 7)
     form: ClassVar[type[Hypothesis]] = Stacked
     family = "combined"
     standardises = True
@@ -150,12 +153,12 @@ class _Auto(Learner):
     def linear(self, budget: int, n_features: int) -> list[OfInputs]:
         """Return the members without a kernel; if there are products, they are no more than the budget's pairs."""
         found = [self._linear(step=step, splines=splines) for splines in (False, True) for step in (0.1, 0.5)]
-        if n_features <= MOST:
-            found.append(self._linear(step=STEP_PAIRS, pairs=True))
+        if n_features <= (MOST if self._n_classes == 1 else MOST_OF_SEVERAL):
+            found.append(self._linear(step=STEP_PAIRS, pairs=MOST))
         if n_features <= FEW:
-            found.append(self._linear(step=self._step_splines, pairs=True, splines=True))
+            found.append(self._linear(step=self._step_splines, pairs=FEW, splines=True))
         most = len(RATES) * budget**2
-        return [one for one in found if not one.pairs or n_weights(n_features, one.splines, True) <= most]
+        return [one for one in found if not one.pairs or n_weights(n_features, one.splines, one.pairs) <= most]
 
 
 class _OfClasses(_Auto):

@@ -3,7 +3,7 @@
 import math
 from typing import Any, Literal
 
-from budgetrun.base.params import Positive
+from budgetrun.base.params import Natural, Positive
 from budgetrun.engine.hypotheses.linear import Linear, StandardisedLinear
 from budgetrun.engine.pool import Pool
 from budgetrun.learners.base import BinaryLearner, Learner, RegressionLearner, as_fields
@@ -26,9 +26,9 @@ class OfInputs(Learner):
     splines : bool
         False (default): f is linear in the inputs. True: f is a sum of functions of single inputs, which are linear
         between the knots 0 and +-1/4, 1/2, 1, 3/2, 2, 3, 5 and 10, and constant beyond.
-    pairs : bool
-        True: f has weights for the products of any two inputs, and their squares, as well: of the first 64. With
-        splines, for the products of any two of the functions between the knots: of the first 24 inputs.
+    pairs : int, >= 0
+        Of so many inputs, the first ones, f has weights for the products of any two as well, and for their squares;
+        with splines, for the products of any two of their functions. 0 (default): of none.
 
     Notes: O(d) per round, or O(stored values) for sparse rows; with pairs, half the square of these. There is no
     support set and no budget; memory is needed for the weights, 2 d numbers, or 34 d for splines, and with pairs the
@@ -44,7 +44,7 @@ class OfInputs(Learner):
 
     form = Linear
     family = "linear"
-    added = {"inputs": "as_given", "splines": False, "pairs": False}
+    added = {"inputs": "as_given", "splines": False, "pairs": 0}
     margin = math.inf
     holds = 0.0
 
@@ -52,7 +52,7 @@ class OfInputs(Learner):
     rates: Literal["adagrad", "constant", "normalised"] = "adagrad"
     inputs: Literal["as_given", "standardised"] = "as_given"
     splines: bool = False
-    pairs: bool = False
+    pairs: Natural = 0
 
     def __post_init__(self) -> None:
         self.adapts = self.rates == "adagrad"

@@ -135,6 +135,17 @@ def test_rows_are_standardised_by_those_before():
     np.testing.assert_array_equal(late.scaled(bits[4:]), [[1.5, 1]])
 
 
+@pytest.mark.parametrize(
+    ("task", "n_features", "pairs"),
+    [("binary", 24, 2), ("binary", 25, 1), ("binary", 128, 1), ("binary", 129, 0), ("multiclass", 64, 1),
+     ("multiclass", 65, 0), ("regression", 128, 1)],
+)  # fmt: skip
+def test_products_are_of_few_features(task, n_features, pairs):
+    learner = group_of(task, budget=300).members[0].learner
+    assert sum(one.pairs > 0 for one in learner.linear(300, n_features)) == pairs
+    assert sum(one.pairs > 0 for one in learner.linear(10, n_features)) == (0 if n_features > 26 else 1)
+
+
 def test_memory_lowers_the_budget():
     for memory, budget in ((None, 300), (10**9, 300), (2 * 10**6, 32)):
         learner = find("auto")(memory=memory)

@@ -362,3 +362,16 @@ def test_krls_with_a_cholesky_factor_goes_on():
     learner.__setstate__(old)
     assert (learner.frame, learner.spread) == (closely(before.frame), closely(before.spread))
     assert np.isfinite(group.feed(X[50:], y[None, 50:])).all()
+
+
+@pytest.mark.parametrize("splines", [False, True])
+def test_products_go_on_of_as_many_features_as_before(splines):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.choice([-1, 1], size=20)
+    group = Group(Gaussian(gamma=1), [find("logistic")(splines=splines, pairs=24 if splines else 64)])
+    group.feed(X[:10], y[None, :10])
+    again = copy.deepcopy(group)
+    f = again.members[0].hypothesis
+    f.__setstate__(vars(f) | {"_pairs": True})
+    assert np.array_equal(again.feed(X[10:], y[None, 10:]), group.feed(X[10:], y[None, 10:]))
+    assert vars(f)["_pairs"] == vars(group.members[0].hypothesis)["_pairs"]

@@ -32,25 +32,25 @@ def median_rate(Z):
 
 def of_classes(budget, d, several=False):
     rates = [0.25, 1, 4, 16] if d <= 24 else [0.25, 1, 4]
-    found = [(0, partial(logistic, rates="constant")), *of_inputs(logistic, 0.1, budget, d)]
+    found = [(0, partial(logistic, rates="constant")), *of_inputs(logistic, 0.1, budget, d, 64 if several else 128)]
     found += [(rate, partial(bpa, budget=budget, nearest=True, C=1)) for rate in rates]
     found += [(rate, partial(ahpatron, budget=budget, epsilon=e)) for rate in rates for e in ([0.5] * several + [0.9])]
     return found if several else found + of_squares(budget)
 
 
 def of_numbers_(budget, d):
-    found = of_inputs(least_squares, 0.05, budget, d)
+    found = of_inputs(least_squares, 0.05, budget, d, 128)
     found += [(rate, partial(of_numbers, budget=budget, step=0.5, regulariser=1e-4)) for rate in [0.25, 1, 4]]
     return found + of_squares(budget)
 
 
-def of_inputs(linear, step, budget, d):
+def of_inputs(linear, step, budget, d, most):
     found, hats = [(0, partial(linear, step=step)) for step in (0.1, 0.5)], 17 * d
     found += [(0, partial(linear, step=step, splines=True)) for step in (0.1, 0.5)]
-    if d <= 64 and (d + 1) * (d + 2) / 2 <= 4 * budget**2:
-        found.append((0, partial(linear, step=0.03, pairs=True)))
+    if d <= most and (d + 1) * (d + 2) / 2 <= 4 * budget**2:
+        found.append((0, partial(linear, step=0.03, pairs=128)))
     if d <= 24 and (hats + 1) * (hats + 2) / 2 <= 4 * budget**2:
-        found.append((0, partial(linear, step=step, splines=True, pairs=True)))
+        found.append((0, partial(linear, step=step, splines=True, pairs=24)))
     return found
 
 

@@ -35,9 +35,9 @@ def hats(x):
 
 
 def expanded(x, splines, pairs):
-    """z for an input x: with the 1, and all products of two entries if there are pairs, of the first 64 or 24."""
+    """z for an input x: with the 1, and all products of two entries of the first ``pairs`` features."""
     z = np.array([1.0, *(hats(x) if splines else x)])
-    most = 1 + (24 * (len(KNOTS) - 1) if splines else 64)
+    most = 1 + pairs * (len(KNOTS) - 1 if splines else 1)
     return np.append(np.outer(z[:most], z[:most])[np.triu_indices(len(z[:most]))], z[most:]) if pairs else z
 
 
@@ -46,7 +46,7 @@ def read(X, inputs):
     return standardised(X) if inputs == "standardised" else (X, list)
 
 
-def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False, pairs=False, tie="mistake"):
+def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=False, pairs=0, tie="mistake"):
     trace = ExplicitTrace()
     X, scale = read(X, inputs)
     w = squared = np.zeros(len(expanded(X[0], splines, pairs)))
@@ -68,6 +68,7 @@ CASES = cases(
     {"step": 0.2, "rates": "normalised"},
     {"inputs": "standardised"},
     {"splines": True},
-    {"pairs": True},
-    {"step": 0.03, "splines": True, "pairs": True},
+    {"pairs": 64},
+    {"pairs": 1},
+    {"step": 0.03, "splines": True, "pairs": 24},
 )

@@ -16,8 +16,6 @@ from budgetrun.kernels.sums import adapt, add_multiple_at, inner, inner_at, prod
 
 # Rows: their values one after the other, the columns of these, and where each row begins.
 Terms = tuple[np.ndarray, np.ndarray, np.ndarray]
-# Features that are in products, which would be too many otherwise: as splines, and as they are.
-FEW, MOST = 24, 64
 
 
 class Linear(WithoutSupport):
@@ -32,8 +30,8 @@ class Linear(WithoutSupport):
         For `adapt`: what the sums of squared derivatives begin with.
     splines : bool
         Whether x are `hats` of the examples, so that f is a sum of piecewise linear functions of single features.
-    pairs : bool
-        Whether x has the products of any two of its values as well, and their squares (`products`).
+    pairs : int, >= 0
+        Of so many features, the first ones, x has the products of any two values as well, and squares (`products`).
 
     Attributes:
     w : ndarray of float64, shape (`n_weights`,)
@@ -48,7 +46,7 @@ class Linear(WithoutSupport):
     _shares_rows: ClassVar[bool] = True
 
     def __init__(
-        self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False, pairs: bool = False
+        self, pool: Pool, unit: float, squared: float = 0.0, *shape: int, splines: bool = False, pairs: int = 0
     ) -> None:
         super().__init__(pool, *shape)
         self._unit = unit
@@ -132,8 +130,9 @@ class Linear(WithoutSupport):
         self._widen(n_weights(n_features, self._splines, self._pairs))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the state; models of earlier versions have no products."""
-        self.__dict__.update({"_pairs": False} | state)
+        """Set the state; models of earlier versions have no products, or those of 24 features as splines, or of 64."""
+        pairs = state.get("_pairs", 0)
+        self.__dict__.update(state | {"_pairs": (24 if state["_splines"] else 64) if pairs is True else int(pairs)})
 
     def _widen(self, n: int) -> None:
         """Let f have n weights; the new ones are 0."""
@@ -276,16 +275,15 @@ def row_of(
     return products(row, x, most) if most else (row, x)
 
 
-def most_paired(splines: bool, pairs: bool) -> int:
-    """Return how many inputs are in products: of the first 64 features, or the hat functions of the first 24."""
-    return (FEW * len(KNOTS) if splines else MOST) if pairs else 0
+def most_paired(splines: bool, pairs: int) -> int:
+    """Return how many inputs are in products, if those of so many features are: with splines, all their functions."""
+    return pairs * len(KNOTS) if splines else pairs
 
 
-def n_weights(n_features: int, splines: bool, pairs: bool) -> int:
+def n_weights(n_features: int, splines: bool, pairs: int) -> int:
     """Return how many weights a function of so many features has."""
-    n = n_features * (len(KNOTS) if splines else 1)
-    most = min(n, most_paired(splines, pairs))
-    return (most + 1) * (most + 2) // 2 + n - most if pairs else n + 1
+    n, most = (most_paired(splines, m) for m in (n_features, min(n_features, pairs)))
+    return (most + 1) * (most + 2) // 2 + n - most
 
 
 def with_ones(X: Rows) -> Terms:

@@ -45,7 +45,7 @@ class Part(NamedTuple):
     @property
     def raced(self) -> bool:
         """Whether it is dropped if others help more: it has a kernel, or products of inputs."""
-        return bool(self.rate) or self.learner.pairs
+        return bool(self.rate or self.learner.pairs)
 
 
 class Stacked(Linear):
