@@ -189,10 +189,11 @@ def with_pairs() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarra
     yield "spirals", spirals
     yield "parity of three", lambda: of_three(numbers=False)
     yield from with_squares()
+    yield from wide()
 
 
 def with_squares() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
-    """Yield the unseen streams that were played last, after KRLS was added for two classes."""
+    """Yield the unseen streams that were played later still, after KRLS was added for two classes."""
     seed = 19
 
     def of_rng(make: Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray, int]]) -> Any:
@@ -227,6 +228,36 @@ def with_squares() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndar
     parts = (synth.RandomTree(seed_tree=tree, seed_sample=tree, n_classes=3) for tree in (seed, seed + 1))
     swap = synth.ConceptDriftStream(*parts, seed=seed, position=5000, width=1000)
     yield "RandomTree, three, drift", lambda: table(swap.take(10_000), 3)
+
+
+def wide() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray, int]]]]:
+    """Yield the unseen streams that were played last, after two classes got products of up to 128 features."""
+    seed = 23
+
+    def of_rng(label: Callable[[np.ndarray, np.random.Generator], np.ndarray], bits: bool = False) -> Any:
+        def stream() -> tuple[np.ndarray, np.ndarray, int]:
+            rng = np.random.default_rng(seed)
+            X = (rng.random((10_000, 100)) < 0.15).astype(float) if bits else rng.normal(size=(10_000, 100))
+            return X, (label(X, rng) + rng.logistic(size=10_000) > 0).astype(int), 2
+
+        return stream
+
+    def linear(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return 0.3 * X @ rng.normal(size=100)
+
+    def with_products(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return linear(X, rng) + 2 * (X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3])
+
+    def of_bits(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        left, right = rng.integers(0, 100, (2, 30))
+        return 4 * linear(X, rng) + (X[:, left] * X[:, right]) @ (4 * rng.normal(size=30))
+
+    yield "linear, wide", of_rng(linear)
+    yield "products, wide", of_rng(with_products)
+    yield "bits, wide", of_rng(of_bits, bits=True)
+    options: dict[str, Any] = {"n_features": 100, "n_informative": 15, "n_redundant": 20, "random_state": seed}
+    yield "clusters, wide", lambda: (*made.make_classification(10_000, n_clusters_per_class=4, **options), 2)
+    yield "Gaussians, wide", lambda: (*made.make_blobs(10_000, 100, centers=6, cluster_std=9, random_state=seed), 6)
 
 
 def shuffled(rng: np.random.Generator, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

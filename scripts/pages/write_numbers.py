@@ -285,6 +285,7 @@ UNSEEN = ["Phishing of river", "clusters", "LED, drift", "Gaussian quantiles", "
 UNSEEN += ["Agrawal 5", "blobs in thirds", "Agrawal 9"]
 UNSEEN += ["breast cancer", "wine", "checkerboard", "rules of bits", "shells", "Gaussian quantiles, two"]
 UNSEEN += ["many clusters", "six classes", "Sine, noisy", "SEA, noisy", "RandomTree, three, drift"]
+UNSEEN += ["linear, wide", "products, wide", "bits, wide", "clusters, wide", "Gaussians, wide"]
 UNSEEN += ["linear", "Friedman, wide", "sines", "distance", "diabetes"]
 
 
