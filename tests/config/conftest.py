@@ -1,10 +1,5 @@
 """The folder in which demo configs are read."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from config.demo import PRINTED, Drawing, Fast, ManyClasses, Perceptron, Ranking, Slow
 
@@ -13,7 +8,7 @@ from budgetrun.config.kinds import class_of
 
 
 @pytest.fixture
-def demo_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def demo_folder(tmp_path, monkeypatch):
     """Work in a folder with data, published numbers, cards and packaged configs, and with stand-in learners."""
     work = tmp_path / "work"
     for folder in ("work", "configs", "datasets"):

@@ -2,10 +2,8 @@
 
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import AfterValidator, Field
@@ -13,7 +11,6 @@ from pydantic import AfterValidator, Field
 from budgetrun import config
 from budgetrun.base.errors import InputError
 from budgetrun.base.params import Budget, Seed
-from budgetrun.config.schema import Config
 from budgetrun.learners import BinaryLearner, MulticlassLearner
 
 GOOD = """\
@@ -77,7 +74,7 @@ report:
 """
 
 
-def _formula(text: str) -> str:
+def _formula(text):
     if "?" in text:
         raise ValueError(f"{text!r} is not a formula")
     return text
@@ -88,7 +85,7 @@ class Perceptron(BinaryLearner):
 
     def __init__(self) -> None: ...
 
-    def update(self, f: Any, y: int, score: float) -> None: ...
+    def update(self, f, y, score): ...
 
 
 class Slow(Perceptron):
@@ -124,7 +121,7 @@ class ManyClasses(MulticlassLearner):
 
     def __init__(self) -> None: ...
 
-    def update(self, f: Any, y: int, rival: int, lead: float) -> None: ...
+    def update(self, f, y, rival, lead): ...
 
 
 class Ranking(ManyClasses):
@@ -133,12 +130,12 @@ class Ranking(ManyClasses):
     def __init__(self, *, eta: Annotated[float, Field(gt=0)], hierarchy: str | None = None) -> None: ...
 
 
-def load(text: str, profile: str = "full") -> Config:
+def load(text, profile="full"):
     Path("demo.yaml").write_text(text, encoding="utf-8")
     return config.load("demo.yaml", profile)
 
 
-def message(text: str) -> list[str]:
+def message(text):
     """Return the lines of the error that a text gives, without the file's name, which each must begin with."""
     with pytest.raises(InputError) as caught:
         load(text)
@@ -147,7 +144,7 @@ def message(text: str) -> list[str]:
     return [line.removeprefix("demo.yaml:") for line in lines]
 
 
-def replaced(number: int, line: str) -> str:
+def replaced(number, line):
     """Return the good config with another line in one place."""
     lines = GOOD.splitlines()
     lines[number - 1] = line

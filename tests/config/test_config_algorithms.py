@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501  (whole messages stay on one line)
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -16,7 +14,7 @@ from budgetrun.config.problems import ValueType
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 # (line, what stands there instead, the messages)
-MISTAKES: list[tuple[int, str, list[str]]] = [
+MISTAKES = [
     # Algorithms.
     (10, "  - rbp", ["10: algorithms[2]: must be a mapping (key: value), got 'rbp'"]),
     (10, "  - {budget: 3}",
@@ -134,23 +132,23 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("number", "line", "messages"), MISTAKES)
-def test_each_mistake_has_its_message(number: int, line: str, messages: list[str]) -> None:
+def test_each_mistake_has_its_message(number, line, messages):
     assert message(replaced(number, line)) == messages
 
 
-def test_a_list_is_not_a_sweep_if_the_parameter_is_a_list() -> None:
+def test_a_list_is_not_a_sweep_if_the_parameter_is_a_list():
     line = "  - {name: fading, variant: fast, label: drawing, phi: [1, m], steps: [3, 4], schedule: {a: 1}}"
     found = [run.parameters for run in load(replaced(10, line)).algorithms[2].expand()]
     assert found == [{"phi": phi, "steps": [3, 4], "schedule": {"a": 1.0}, "project": False} for phi in (1.0, "m")]
 
 
-def test_numbers_are_the_same_however_they_are_typed() -> None:
+def test_numbers_are_the_same_however_they_are_typed():
     lines = [f"  - {{name: drawing, budget: 3, rate: {typed}}}" for typed in ("1", "1.0", "1e0", "+1.")]
     runs = [next(load(replaced(10, line)).algorithms[2].expand()) for line in lines]
     assert [json.dumps(run.parameters) for run in runs] == ['{"rate": 1.0}'] * 4
 
 
-def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_parameter_of_every_learner_and_kernel_has_words(monkeypatch):
     monkeypatch.undo()
     known = [*learners.registry().values(), *learners.registry("multiclass").values()]
     classes = [learner for variants in known for learner in variants.values()]

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501  (whole messages stay on one line)
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import faults
@@ -15,7 +13,7 @@ from budgetrun import config
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 # (line, what stands there instead, the messages)
-MISTAKES: list[tuple[int, str, list[str]]] = [
+MISTAKES = [
     # Kernels.
     (5, "#", ["3: datasets[0].kernel: missing; give this dataset a kernel, or the whole config one",
               "4: datasets[1].kernel: missing; give this dataset a kernel, or the whole config one"]),
@@ -93,7 +91,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("number", "line", "messages"), MISTAKES)
-def test_each_mistake_has_its_message(number: int, line: str, messages: list[str]) -> None:
+def test_each_mistake_has_its_message(number, line, messages):
     assert message(replaced(number, line)) == messages
 
 
@@ -111,18 +109,18 @@ def test_each_mistake_has_its_message(number: int, line: str, messages: list[str
      ["5: datasets[1].task: is of two classes, and that of datasets[0] is not; "
       "a config's datasets are all multiclass, or none is: make two configs"]),
 ])  # fmt: skip
-def test_mistakes_with_several_classes(old: str, new: str, messages: list[str]) -> None:
+def test_mistakes_with_several_classes(old, new, messages):
     Path("printed.csv").write_text("dataset,label,test_error_percent\n")
     assert message(MULTICLASS.replace(old, new)) == messages
 
 
-def test_generated_and_noisy_streams_differ_between_repetitions_in_file_order() -> None:
+def test_generated_and_noisy_streams_differ_between_repetitions_in_file_order():
     for entry in ("{name: clouds, order: file}", "{name: digits, order: file, noise: 0.1}"):
         assert load(replaced(4, f"  - {entry}")).datasets[1].repetitions == 2
     assert load(replaced(4, "  - {name: digits, order: file, balanced: true}")).datasets[1].balanced
 
 
-def test_a_path_is_first_looked_for_next_to_the_config(tmp_path: Path) -> None:
+def test_a_path_is_first_looked_for_next_to_the_config(tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "demo.yaml").write_text(GOOD)
@@ -139,7 +137,7 @@ def test_a_path_is_first_looked_for_next_to_the_config(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("demo_folder")
-def test_a_file_of_ones_own_is_not_shuffled_unless_asked() -> None:
+def test_a_file_of_ones_own_is_not_shuffled_unless_asked():
     orders = {}
     for given in ("", ", order: file", ", order: permuted", ", noise: 0.1, repetitions: 2"):
         entry = f"  - {{name: own, path: stream.csv, repetitions: 1{given}}}".replace("repetitions: 1, noise", "noise")

@@ -1,10 +1,7 @@
 """Published numbers: read from CSV files, written to manifests and read back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import faults
 import pytest
@@ -44,18 +41,18 @@ pytestmark = pytest.mark.usefixtures("demo_folder")
       "printed.csv:3: the same dataset, label, budget and setting as in line 2",
       "printed.csv:5: the same dataset, label, budget and setting as in line 4"]),
 ])  # fmt: skip
-def test_published_numbers_are_checked(csv: str, messages: list[str]) -> None:
+def test_published_numbers_are_checked(csv, messages):
     Path("printed.csv").write_text(csv)
     assert message(GOOD) == [f"13: report.tables[0].expected: {text}" for text in messages]
 
 
-def test_published_numbers_that_are_not_text() -> None:
+def test_published_numbers_that_are_not_text():
     Path("printed.csv").write_bytes(b"\xff\xfe")
     (line,) = message(GOOD)
     assert line == "13: report.tables[0].expected: printed.csv: not UTF-8 text (byte 0); save it as UTF-8"
 
 
-def test_published_numbers_of_other_quantities() -> None:
+def test_published_numbers_of_other_quantities():
     text = replaced(13, "    - {name: t1, quantity: support_size, expected: printed.csv}")
     Path("printed.csv").write_text("dataset,label,support_size\ndigits,perceptron,793\n")
     (row,) = load(text).report.tables[0].published
@@ -68,15 +65,15 @@ def test_published_numbers_of_other_quantities() -> None:
 
 
 PATH = Path("results/demo/manifest.json")
-ROW: dict[str, Any] = {"dataset": "digits", "label": "rbp"}
+ROW = {"dataset": "digits", "label": "rbp"}
 
 
-def manifest(*rows: dict[str, Any], quantity: str = "online_error") -> dict[str, Any]:
+def manifest(*rows, quantity="online_error"):
     table = {"name": "t1", "quantity": quantity}
     return {"config": {"report": {"tables": [table]}}, "expected": {"t1": list(rows)}}
 
 
-def test_published_numbers_survive_a_manifest() -> None:
+def test_published_numbers_survive_a_manifest():
     Path("printed.csv").write_text(
         "dataset,label,budget,budget_fraction,setting,support_size,online_error_percent,online_error_percent_sd\n"
         "digits,drawing,3,,rate=0.1,9,,\nmine,drawing,,0.5,,,7.5,0.5\nmine,perceptron,,,,,8,\n"
@@ -95,7 +92,7 @@ def test_published_numbers_survive_a_manifest() -> None:
     assert back.tables[0].choose.published == (Published("digits", "drawing", 9.0, budget=3, setting="rate=0.1"),)
 
 
-def test_published_numbers_of_earlier_manifests() -> None:
+def test_published_numbers_of_earlier_manifests():
     rows = (
         ROW | {"online_error_percent": 7, "budget": 3.0, "setting": ""},
         ROW | {"online_error_percent": "", "budget_fraction": 0.5},
@@ -107,7 +104,7 @@ def test_published_numbers_of_earlier_manifests() -> None:
     assert table.published == (Published("digits", "rbp", 3.0),)
 
 
-def test_a_manifest_without_a_report_has_an_empty_one() -> None:
+def test_a_manifest_without_a_report_has_an_empty_one():
     assert report_of({"name": "bare"}, PATH) == report_of({"config": {}}, PATH) == ReportSpec()
 
 
@@ -118,11 +115,11 @@ def test_a_manifest_without_a_report_has_an_empty_one() -> None:
     (manifest(ROW | {"value": 1, "sd": [1]}), "expected.t1[0].sd: must be a number or empty, got [1]"),
     ({"config": {"report": {"tables": [{}]}}}, "config.report.tables.0.name: Field required"),
 ])  # fmt: skip
-def test_a_damaged_manifest(damaged: dict[str, Any], text: str) -> None:
+def test_a_damaged_manifest(damaged, text):
     assert faults.message(report_of, damaged, PATH) == f"{PATH}: {text}; repeat the sweep: budgetrun sweep CONFIG"
 
 
-def test_every_committed_manifest_is_read() -> None:
+def test_every_committed_manifest_is_read():
     paths = sorted(Path(__file__).parents[2].glob("results/*/manifest.json"))
     assert paths
     for path in paths:

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501  (whole messages stay on one line)
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 # (line, what stands there instead, the messages)
-MISTAKES: list[tuple[int, str, list[str]]] = [
+MISTAKES = [
     # The top.
     (1, "#", ["1: name: missing; must be a name made of lower-case letters, digits, '_' and '-'"]),
     (1, "name: A b", ["1: name: must be a name made of lower-case letters, digits, '_' and '-', got 'A b'"]),
@@ -48,7 +46,7 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("number", "line", "messages"), MISTAKES)
-def test_each_mistake_has_its_message(number: int, line: str, messages: list[str]) -> None:
+def test_each_mistake_has_its_message(number, line, messages):
     assert message(replaced(number, line)) == messages
 
 
@@ -59,7 +57,7 @@ TABLE = "dataset,label\n" + "digits,perceptron\n" * 1000
     ("", "nothing"), ("# a comment\n", "nothing"), ("- a\n", "a list"), ("3\n", "3"),
     (TABLE, "'dataset,label digits,perceptron digits,perceptron digits,...'"),
 ])  # fmt: skip
-def test_what_is_not_a_config(text: str, found: str) -> None:
+def test_what_is_not_a_config(text, found):
     wanted = "must be a config: YAML with the keys name, datasets and algorithms"
     assert message(text) == [f"1: {wanted}, got {found}  (for examples: budgetrun list configs)"]
 
@@ -78,11 +76,11 @@ EMPTY = [f"1: {key}: missing; must be a list with at least one item" for key in 
       "3: algorithms: must be a list with at least one item, got 'perceptron'"]),
     ("name: a\n", EMPTY),
 ])  # fmt: skip
-def test_too_little_to_be_a_config(text: str, messages: list[str]) -> None:
+def test_too_little_to_be_a_config(text, messages):
     assert message(text) == messages
 
 
-def test_all_mistakes_come_at_once_in_the_order_of_the_file() -> None:
+def test_all_mistakes_come_at_once_in_the_order_of_the_file():
     text = """\
 name: demo
 seeed: 3
@@ -110,7 +108,7 @@ report:
     ]
 
 
-def test_profiles_cap() -> None:
+def test_profiles_cap():
     found = load(replaced(4, "  - {name: digits, n_examples: 20, repetitions: 5}"), "ci")
     assert [(d.n_examples, d.repetitions) for d in found.datasets] == [(50, 1), (20, 1)]
     assert [a.seeds for a in found.algorithms] == [1, 1, 1]
@@ -119,23 +117,23 @@ def test_profiles_cap() -> None:
     assert whole.apply_profile("full") is whole
 
 
-def test_a_profile_without_caps_changes_nothing_else() -> None:
+def test_a_profile_without_caps_changes_nothing_else():
     found = load(replaced(20, "  same:"), "same")
     assert found.model_copy(update={"profile": "full"}) == load(replaced(20, "  same:"))
 
 
-def test_unknown_profile() -> None:
+def test_unknown_profile():
     assert faults.message(load, GOOD, "c") == "demo.yaml: unknown profile 'c'; did you mean 'ci'?  (allowed: full, ci)"
 
 
-def test_configs_of_budgetrun_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configs_of_budgetrun_are_found_by_name(tmp_path, monkeypatch):
     assert config.list_configs() == [("quickstart", "A paper"), ("torn", "")]
     assert config.load("quickstart").file == str(tmp_path / "configs" / "quickstart.yaml")
     monkeypatch.chdir(tmp_path)
     assert config.load("quickstart").file == "configs/quickstart.yaml"
 
 
-def test_a_file_comes_before_a_config_of_that_name() -> None:
+def test_a_file_comes_before_a_config_of_that_name():
     Path("quickstart").write_text(GOOD)
     assert config.load("quickstart").name == "demo"
 
@@ -147,7 +145,7 @@ def test_a_file_comes_before_a_config_of_that_name() -> None:
     (".", ".: a folder, not a config; name a file in it, such as NAME.yaml"),
     ("../configs", "../configs: a folder, not a config; name a file in it, such as ../configs/NAME.yaml"),
 ])  # fmt: skip
-def test_unknown_config(typed: str, text: str) -> None:
+def test_unknown_config(typed, text):
     assert faults.message(config.load, typed) == text
 
 
@@ -157,12 +155,12 @@ def test_unknown_config(typed: str, text: str) -> None:
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "demo.yaml: is a binary file, not YAML text; name another file"),
     (b"name: demo\0", "demo.yaml: is a binary file, not YAML text; name another file"),
 ])  # fmt: skip
-def test_a_file_that_is_not_text(content: bytes, text: str) -> None:
+def test_a_file_that_is_not_text(content, text):
     Path("demo.yaml").write_bytes(content)
     assert faults.message(config.load, "demo.yaml") == text
 
 
-def test_importing_configs_needs_no_numerical_library() -> None:
+def test_importing_configs_needs_no_numerical_library():
     code = (
         "import sys, budgetrun.config.schema, budgetrun.config.reader\n"
         "print({'numpy', 'scipy', 'pandas', 'sklearn', 'matplotlib'} & sys.modules.keys())"
@@ -171,7 +169,7 @@ def test_importing_configs_needs_no_numerical_library() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_every_config_that_comes_with_budgetrun_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_config_that_comes_with_budgetrun_is_good(monkeypatch):
     monkeypatch.undo()
     for name, told in config.list_configs():
         loaded = config.load(name)

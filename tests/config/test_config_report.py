@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501  (whole messages stay on one line)
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from budgetrun.config.schema import Config
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 # (line, what stands there instead, the messages)
-MISTAKES: list[tuple[int, str, list[str]]] = [
+MISTAKES = [
     (13, "    - {name: t1, choose: online_error}",
      ["13: report.tables[0].choose: must be a mapping (key: value), got 'online_error'"]),
     (16, "  choices: ['errs on {ours}']\n  numbers: {our: {label: a}, other: {formula: 2 * third}}",
@@ -113,11 +111,11 @@ MISTAKES: list[tuple[int, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("number", "line", "messages"), MISTAKES)
-def test_each_mistake_has_its_message(number: int, line: str, messages: list[str]) -> None:
+def test_each_mistake_has_its_message(number, line, messages):
     assert message(replaced(number, line)) == messages
 
 
-def test_titles_of_the_classes_are_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_titles_of_the_classes_are_filled_in(monkeypatch):
     monkeypatch.setattr(Drawing, "title", "Drawing at Random")
     given = {"drawing": "Drawing at Random"}
     assert load(GOOD).report.titles == given
@@ -129,7 +127,7 @@ def test_titles_of_the_classes_are_filled_in(monkeypatch: pytest.MonkeyPatch) ->
     assert load(own_label).report.titles == {}
 
 
-def test_a_table_can_choose_among_settings() -> None:
+def test_a_table_can_choose_among_settings():
     Path("printed.csv").write_text(
         "dataset,label,support_size,online_error_percent,online_error_percent_sd\ndigits,drawing,9,,\n"
         "mine,drawing,,7.5,0.5\nmine,perceptron,,8,\n"
@@ -153,7 +151,7 @@ def test_a_table_can_choose_among_settings() -> None:
     assert "published" not in found.resolved()["report"]["tables"][0]["choose"]
 
 
-def test_tables_do_not_choose_among_solvers() -> None:
+def test_tables_do_not_choose_among_solvers():
     text = (
         "name: demo\ndatasets: [{name: digits}]\nkernel: {name: linear}\nalgorithms: [{name: mpu}]\n"
         "report: {tables: [{name: t1, choose: {by: online_error}}]}\n"
@@ -162,7 +160,7 @@ def test_tables_do_not_choose_among_solvers() -> None:
     assert message(text) == [said]
 
 
-def test_seconds_are_divided_by_those_of_one_setting() -> None:
+def test_seconds_are_divided_by_those_of_one_setting():
     swept = replaced(10, "  - {name: drawing, budget: 3, rate: [1, 2]}")
     table = "    - {name: t1, quantity: seconds_ratio, relative_to: drawing"
     old = GOOD.splitlines()[12]

@@ -1,11 +1,8 @@
 """Checked configs: their content, the runs they expand to, and their form in a manifest."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from config.demo import GOOD, MULTICLASS, load, replaced
@@ -16,7 +13,7 @@ from budgetrun.config import schema
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 
-def test_a_good_config() -> None:
+def test_a_good_config():
     found = load(GOOD)
     kernel = schema.KernelSpec(name="gaussian", parameters={"gamma": 1.0})
     assert found.datasets == (
@@ -46,7 +43,7 @@ def test_a_good_config() -> None:
     assert (found.file, found.text, found.profile, found.tasks) == ("demo.yaml", GOOD, "full", None)
 
 
-def test_a_good_config_of_several_classes() -> None:
+def test_a_good_config_of_several_classes():
     Path("printed.csv").write_text(
         'dataset,label,setting,test_error_percent,online_error_percent\ndigits,ranking,"eta=1e-1, C = 2",7,\n'
         "digits,perceptron,,,3\n"
@@ -69,7 +66,7 @@ def test_a_good_config_of_several_classes() -> None:
     assert list(schema.Config.from_resolved(resolved).expand()) == list(found.expand())
 
 
-def test_a_config_survives_its_manifest() -> None:
+def test_a_config_survives_its_manifest():
     found = load(GOOD, "ci")
     resolved = json.loads(json.dumps(found.resolved()))
     assert resolved == found.resolved()
@@ -83,14 +80,14 @@ def test_a_config_survives_its_manifest() -> None:
     assert [list(a.expand()) for a in back.algorithms] == [list(a.expand()) for a in found.algorithms]
 
 
-def test_a_manifest_whose_budgets_have_no_source_is_refused() -> None:
+def test_a_manifest_whose_budgets_have_no_source_is_refused():
     resolved = load(GOOD).resolved()
     resolved["algorithms"][0]["label"] = "p"
     with pytest.raises(ValueError, match=r"budget of 'fading\(slow\)': no algorithm has the label 'perceptron'"):
         schema.Config.from_resolved(resolved)
 
 
-def test_sweeps_expand_in_the_order_of_the_config() -> None:
+def test_sweeps_expand_in_the_order_of_the_config():
     text = replaced(10, "  - {name: drawing, rate: [2, 1], budget: [5, 3], seeds: 2}")
     runs = list(load(text).algorithms[2].expand())
     assert runs == [
@@ -111,7 +108,7 @@ SWEPT = replaced(
 )
 
 
-def test_every_setting_of_a_source_gives_budgets() -> None:
+def test_every_setting_of_a_source_gives_budgets():
     found = load(SWEPT)
     specs = list(found.expand())
     of = {label: [spec for spec in specs if spec.label == label] for label in ("same", "of both")}
@@ -136,7 +133,7 @@ BY_DATASET = replaced(
 )
 
 
-def test_values_by_dataset() -> None:
+def test_values_by_dataset():
     found = load(BY_DATASET)
     drawing = found.algorithms[2]
     assert drawing.by_dataset == {
@@ -144,7 +141,7 @@ def test_values_by_dataset() -> None:
         "budget": schema.ByDataset(by_dataset={"mine": (4,), "digits": (5, 6)}),
     }
 
-    def of(dataset: str, label: str) -> list[Any]:
+    def of(dataset, label):
         runs = [run for run in found.expand(dataset) if run.label == label]
         return [(run.parameters.get("rate"), run.budget or run.budget_setting, run.seed) for run in runs]
 
@@ -158,7 +155,7 @@ def test_values_by_dataset() -> None:
     assert list(found.expand()) == list(found.expand("mine"))
 
 
-def test_values_by_dataset_survive_a_manifest() -> None:
+def test_values_by_dataset_survive_a_manifest():
     found = load(BY_DATASET)
     resolved = json.loads(json.dumps(found.resolved()))
     assert resolved["algorithms"][2]["budget"] == {"by_dataset": {"mine": [4], "digits": [5, 6]}}
@@ -169,14 +166,14 @@ def test_values_by_dataset_survive_a_manifest() -> None:
     raises(ValueError, "budget of 'drawing': no value for dataset 'digits'", schema.Config.from_resolved, resolved)
 
 
-def test_seeds_by_repetition_are_not_capped() -> None:
+def test_seeds_by_repetition_are_not_capped():
     found = load(replaced(10, "  - {name: drawing, budget: 3, seeds: by_repetition}"), "ci")
     assert [a.seeds for a in found.algorithms] == [1, 1, "by_repetition"]
     assert [run.seed for run in found.algorithms[2].expand()] == [0]
     assert schema.Config.from_resolved(found.resolved()).algorithms[2].seeds == "by_repetition"
 
 
-def test_runs_with_their_own_job() -> None:
+def test_runs_with_their_own_job():
     assert not load(GOOD).timed
     assert load(f"alone: true\n{GOOD}").timed
 
@@ -187,10 +184,10 @@ def test_runs_with_their_own_job() -> None:
     ({"eta": 1e-5, "project": True, "threshold": "distance"}, "eta=1e-05, project=true, threshold=distance"),
     ({"steps": [1, 2.5], "hierarchy": None, "budget": 12345}, "steps=[1, 2.5], hierarchy=none, budget=12345"),
 ])  # fmt: skip
-def test_settings_as_text(parameters: dict[str, Any], text: str) -> None:
+def test_settings_as_text(parameters, text):
     assert schema.setting_text(parameters) == text
 
 
-def test_specs_are_frozen() -> None:
+def test_specs_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         load(GOOD).datasets[0].name = "other"

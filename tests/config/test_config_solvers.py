@@ -1,10 +1,5 @@
 """Configs of solvers: what they may ask for, and the whole message of each mistake."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import faults
 import pytest
 from sweeping import written
@@ -12,39 +7,39 @@ from sweeping import written
 from budgetrun import config as config_module
 from budgetrun.config.schema import Config
 
-GOOD: dict[str, Any] = {
+GOOD = {
     "name": "solved",
     "datasets": [{"name": "noisy_gaussians", "label": "clouds"}],
     "kernel": {"name": "linear"},
     "algorithms": [{"name": "dcd", "C": [0.5, 1]}, {"name": "mpu", "seeds": 3}],
 }
-LEARNING: dict[str, Any] = {
+LEARNING = {
     "datasets": GOOD["datasets"],
     "kernel": {"name": "gaussian", "gamma": 1},
     "algorithms": [{"name": "rbp", "budget": 3}],
 }
-MPU: dict[str, Any] = {"algorithms": [{"name": "mpu"}]}
+MPU = {"algorithms": [{"name": "mpu"}]}
 
 
-def load(tmp_path: Path, **changes: Any) -> Config:
+def load(tmp_path, **changes):
     return config_module.load(written(tmp_path, GOOD | changes))
 
 
-def problems(tmp_path: Path, **changes: Any) -> list[str]:
+def problems(tmp_path, **changes):
     caught = faults.message(load, tmp_path, **changes)
     # Without the file and the line.
     return [line.split(": ", 1)[1] for line in caught.splitlines()]
 
 
-def table(**given: Any) -> dict[str, Any]:
+def table(**given):
     return {"report": {"tables": [{"name": "t", **given}]}}
 
 
-def figure(**given: Any) -> dict[str, Any]:
+def figure(**given):
     return {"report": {"figures": [{"name": "f", "dataset": "clouds", "lines": ["mpu"], **given}]}}
 
 
-def test_solvers_are_swept_like_learners(tmp_path: Path) -> None:
+def test_solvers_are_swept_like_learners(tmp_path):
     config = load(tmp_path)
     assert config.kind
     specs = list(config.expand())
@@ -56,7 +51,7 @@ def test_solvers_are_swept_like_learners(tmp_path: Path) -> None:
     assert not load(tmp_path, **LEARNING).kind
 
 
-def test_what_is_shown_by_default(tmp_path: Path) -> None:
+def test_what_is_shown_by_default(tmp_path):
     shown = load(tmp_path, report={"tables": [{"name": "t"}], **figure()["report"]}).report
     assert shown.tables[0].quantity == "objective"
     assert (shown.figures[0].x, shown.figures[0].y) == ("seconds", "gap")
@@ -66,7 +61,7 @@ def test_what_is_shown_by_default(tmp_path: Path) -> None:
     assert (learnt.report.figures[0].x, learnt.report.figures[0].y) == ("budget", "online_error")
 
 
-MISTAKES: list[tuple[dict[str, Any], str]] = [
+MISTAKES = [
     ({"algorithms": [{"name": "mpu"}, {"name": "perceptron"}, {"name": "rbp", "budget": 3}]},
      "algorithms[1].name: 'perceptron' is a learner, and 'mpu' a solver; "
      "a config's algorithms are all learners or all solvers: make two configs"),
@@ -116,9 +111,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "message"), MISTAKES)
-def test_each_mistake_has_its_message(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_each_mistake_has_its_message(tmp_path, changes, message):
     assert problems(tmp_path, **changes) == [message]
 
 
-def test_mpu_takes_any_kernel(tmp_path: Path) -> None:
+def test_mpu_takes_any_kernel(tmp_path):
     assert load(tmp_path, **MPU, kernel={"name": "gaussian", "gamma": 1}).kind

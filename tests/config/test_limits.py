@@ -1,7 +1,5 @@
 """The stated limits of configs: size, depth, aliases, numbers, settings, runs, names; beyond them, one sentence."""
 
-from __future__ import annotations
-
 import gc
 import os
 import time
@@ -30,7 +28,7 @@ TOO_DEEP = "is nested more than 30 levels deep"
 CONFIG = "name: many\ndatasets: [{name: a9a}]\nkernel: {name: linear}\nalgorithms:\n"
 
 
-def first_problem(text: str) -> str:
+def first_problem(text):
     return parse(text).problems[0].text
 
 
@@ -48,14 +46,14 @@ def first_problem(text: str) -> str:
     ('a: "\\ud800"', "'\\ud800' has a control character; remove it"),
     ('a: "\\u202egpj"', "'\\u202egpj' has a control character; remove it"),
 ])  # fmt: skip
-def test_what_yaml_may_hold(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_yaml_may_hold(text, said, monkeypatch):
     monkeypatch.setattr("budgetrun.config.yaml.MOST_VALUES", 5000)
     began = time.process_time()
     assert first_problem(text) == said
     assert time.process_time() - began < 5
 
 
-def test_only_files_of_a_limited_size_are_read(tmp_path: Path) -> None:
+def test_only_files_of_a_limited_size_are_read(tmp_path):
     large, pipe = tmp_path / "large.yaml", tmp_path / "pipe.yaml"
     large.write_text("#" * (MOST_BYTES + 1))
     os.mkfifo(pipe)
@@ -70,7 +68,7 @@ def test_only_files_of_a_limited_size_are_read(tmp_path: Path) -> None:
     raises(InputError, "no such file or config", load, "a" * 5000)
 
 
-def test_checking_takes_time_in_proportion_to_the_budgets() -> None:
+def test_checking_takes_time_in_proportion_to_the_budgets():
     seconds = {}
     for count in (1_000, 10_000):
         budgets = ", ".join(map(str, range(1, count + 1)))
@@ -93,20 +91,20 @@ SETTINGS = f"makes 160,000 runs or more; a config may have {MOST_SETTINGS:,} set
     ("algorithm", "said"),
     [("{name: rbp, budget: 10, seeds: 100000000000}", SEEDS), ("{name: alma, C: [%s], B: [%s]}", SETTINGS)],
 )
-def test_runs_are_counted_before_they_are_made(algorithm: str, said: str) -> None:
+def test_runs_are_counted_before_they_are_made(algorithm, said):
     values = ", ".join(str(i + 1) for i in range(400))
     raised = faults.message(read, CONFIG + "  - " + algorithm.replace("%s", values) + "\n", Path("x.yaml"))
     assert raised == f"x.yaml:5: algorithms[0]: {said}: make several configs"
 
 
-def test_the_count_is_that_of_the_runs() -> None:
+def test_the_count_is_that_of_the_runs():
     rbp = "  - {name: rbp, seeds: 3, budget: [5, 10]}\n  - {name: passive_aggressive, C: [1, 2]}\n"
     text = f"{CONFIG}{rbp}  - {{name: forgetron, budget: {{of: rbp, fractions: [0.5, 1]}}}}\n"
     config = read(text, Path("x.yaml"))
     assert config.count("a9a") == len(list(config.expand("a9a"))) == 12
 
 
-def test_a_plan_of_too_many_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_of_too_many_runs_is_refused(monkeypatch):
     text = "name: x\ndatasets: [{name: noisy_gaussians, repetitions: 20}]\nkernel: {name: linear}\n"
     config = read(f"{text}algorithms: [{{name: perceptron}}]\n", Path("x.yaml"))
     monkeypatch.setattr("budgetrun.runner.plan.MOST_RUNS", 19)
@@ -114,7 +112,7 @@ def test_a_plan_of_too_many_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("demo_folder")
-def test_problems_are_listed_up_to_a_number() -> None:
+def test_problems_are_listed_up_to_a_number():
     lines = message(GOOD + "".join(f"x{i}: 1\n" for i in range(5000)))
     assert len(lines) == MOST_PROBLEMS + 1
 
@@ -123,19 +121,19 @@ NAMES = ["../../evil", "/abs", "a/b", ".", "..", "CON", "con", "com1", "a\nb", "
 
 
 @pytest.mark.parametrize("name", [*NAMES, "", " ", "a\0"])
-def test_names_of_files_stay_in_their_folder(name: str) -> None:
+def test_names_of_files_stay_in_their_folder(name):
     assert ValueType(FileName).check(name)[1]
     profile = "{" + repr(name) + ": {}}" if name.isprintable() else '{"a\\nb": {}}'
     faults.message(read, f"{CONFIG}  - {{name: perceptron}}\nprofiles: {profile}\n", Path("x.yaml"))
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a" * 101, "", " "])
-def test_labels_are_one_short_line(name: str) -> None:
+def test_labels_are_one_short_line(name):
     assert value_types(DatasetSpec)["label"].check(name)[1]
     assert ValueType(Name).check(name)[1]
 
 
-def test_formulas_of_any_length_and_depth() -> None:
+def test_formulas_of_any_length_and_depth():
     assert Formula("-" * 199 + "T", ("T",))(T=2.0) == -2.0
     for text in ("-" * 20_000 + "T", "(" * 20_000 + "T", "(" * 150 + "T", "1" * 5000):
         with pytest.raises(ValueError, match=r"and a formula may have 200$|is not a formula$") as raised:
@@ -150,20 +148,20 @@ def test_formulas_of_any_length_and_depth() -> None:
     ("{name: gaussian, gamma: true}", "gamma: must be a number > 0 or 'auto', got true"),
     ("{name: polynomial, degree: 1000000000}", "degree: must be an integer >= 1 and <= 1000, got 1000000000"),
 ])  # fmt: skip
-def test_numbers_in_range(line: str, said: str) -> None:
+def test_numbers_in_range(line, said):
     text = CONFIG.replace("{name: linear}", line) + "  - {name: perceptron}\n"
     assert faults.message(read, text, Path("x.yaml")) == f"x.yaml:3: kernel.{said}"
 
 
 @pytest.mark.usefixtures("demo_folder")
-def test_paths_that_cannot_be() -> None:
+def test_paths_that_cannot_be():
     for path in ("~nosuchuser/x", "a" * 5000, "/dev/zero"):
         (line,) = message(replaced(4, f"  - {{name: own, path: {path}, order: permuted}}"))
         assert line.startswith("4: datasets[1].path: no such file: ")
         assert len(line) < 1100
 
 
-def test_budgets_that_are_fractions() -> None:
+def test_budgets_that_are_fractions():
     rbp = "  - {name: rbp, budget: {of: perceptron, fractions: [1.7e308, 1e-320]}}\n"
     text = f"{CONFIG}  - {{name: perceptron}}\n{rbp}"
     assert faults.message(read, text, Path("x.yaml")).split("\n") == [
@@ -172,15 +170,13 @@ def test_budgets_that_are_fractions() -> None:
     ]
 
 
-def test_a_dataset_without_a_name_beside_values_by_dataset() -> None:
+def test_a_dataset_without_a_name_beside_values_by_dataset():
     text = "name: x\ndatasets: [{name: a9a}, {label: [b]}]\nkernel: {name: linear}\nalgorithms:\n"
     with pytest.raises(InputError, match=r"datasets\[1\]\.name: missing"):
         read(f"{text}  - {{name: rbp, budget: {{by_dataset: {{b: 5}}}}}}\n", Path("x.yaml"))
 
 
-def test_of_a_large_folder_without_parquet_only_some_names_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_large_folder_without_parquet_only_some_names_are_read(tmp_path, monkeypatch):
     nested = tmp_path / "table" / "year=2026"
     nested.mkdir(parents=True)
     (nested / "part-0.parquet").touch()

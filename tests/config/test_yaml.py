@@ -1,11 +1,8 @@
 """Strict YAML and formulas: what texts become, where values stand, and each way a text can be wrong."""
 
-from __future__ import annotations
-
 import math
 import re
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 from faults import message, raises
@@ -26,14 +23,14 @@ from budgetrun.config.yaml import Document, Mistake, dotted, load, parse
     ('"true"', "true"), ("~", None), ("null", None), ("", None), ("!!str 5", "5"), ("!!float 1", 1.0),
     ("{a: [1, {b: x}]}", {"a": [1, {"b": "x"}]}),
 ])  # fmt: skip
-def test_values(text: str, value: object) -> None:
+def test_values(text, value):
     document = parse(f"key: {text}\n")
     assert document.problems == []
     assert document.data == {"key": value}
     assert type(document.data["key"]) is type(value)
 
 
-def test_lines_of_keys_and_items() -> None:
+def test_lines_of_keys_and_items():
     document = parse("a: 1\nb:\n  - x\n  - c: >\n      folded\n      text\n    d: 2\n\ne: [1,\n    2]\n")
     assert document.problems == []
     assert document.lines == {
@@ -42,13 +39,13 @@ def test_lines_of_keys_and_items() -> None:
     }  # fmt: skip
 
 
-def test_line_of_what_is_not_there_is_that_of_what_holds_it() -> None:
+def test_line_of_what_is_not_there_is_that_of_what_holds_it():
     document = parse("a: 1\nb:\n  - {c: 1}\n")
     assert document.line(("b", 0, "missing", "deeper")) == 3
     assert document.line(("missing",)) == 1
 
 
-def test_an_alias_stands_for_its_anchor() -> None:
+def test_an_alias_stands_for_its_anchor():
     document = parse("a: &values [1, 2]\nb: *values\n")
     assert document.problems == []
     assert document.data == {"a": [1, 2], "b": [1, 2]}
@@ -77,11 +74,11 @@ def test_an_alias_stands_for_its_anchor() -> None:
      "(expected a single document in the stream that begins on line 1)"]),
     ("a: 1\nb: \x07\n", ["2: not valid YAML: character #x0007 is not allowed"]),
 ])  # fmt: skip
-def test_problems(text: str, problems: list[str]) -> None:
+def test_problems(text, problems):
     assert [str(problem) for problem in parse(text).problems] == problems
 
 
-def test_single_cases() -> None:
+def test_single_cases():
     assert [len(Mistake(1, (), "x" * n).said) for n in (1000, 1001)] == [1000, 1003]
     assert math.isnan(parse("key: .nan").data["key"])
     assert parse("# nothing but a comment\n") == Document(None, {(): 1})
@@ -91,7 +88,7 @@ def test_single_cases() -> None:
     assert dotted(()) == ""
 
 
-def test_a_file_is_loaded_or_each_problem_is_reported(tmp_path: Path) -> None:
+def test_a_file_is_loaded_or_each_problem_is_reported(tmp_path):
     path = tmp_path / "card.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1e-3\r\nb: on\r\n")
     assert load(path) == {"a": 0.001, "b": "on"}
@@ -108,11 +105,11 @@ def test_a_file_is_loaded_or_each_problem_is_reported(tmp_path: Path) -> None:
     ("round(2.5)", 3), ("round(3.5)", 4), ("round(-0.5)", 0), ("round(0.49)", 0), ("round(10 * log(T))", 46),
     ("T ** -0.5", 0.1), ("min(T, 3, 8)", 3), ("8 / T**2", 8e-4),
 ])  # fmt: skip
-def test_values_of_formulas(text: str, value: float) -> None:
+def test_values_of_formulas(text, value):
     assert Formula(text, ("T",))(T=100.0) == pytest.approx(value, rel=1e-15)
 
 
-def test_names_that_occur() -> None:
+def test_names_that_occur():
     assert Formula("m + log(norm)", ("m", "norm", "T")).used == {"m", "norm"}
     assert Formula("2 * 3", ("T",)).used == set()
 
@@ -125,11 +122,11 @@ def test_names_that_occur() -> None:
     ("T // 2", "'T // 2' may use only numbers, + - * / **, sqrt log exp min max round and T"),
     ("__import__('os')", "\"__import__('os')\" may use only numbers, + - * / **, sqrt log exp min max round and T"),
 ])  # fmt: skip
-def test_what_a_formula_is_not(text: str, message: str) -> None:
+def test_what_a_formula_is_not(text, message):
     raises(ValueError, f"^{re.escape(message)}$", Formula, text, ("T",))
 
 
-def _even(number: int) -> int:
+def _even(number):
     return number
 
 
@@ -146,7 +143,7 @@ def _even(number: int) -> int:
     (dict[str, float], False, True),
     (tuple[float, ...], False, True),
 ])  # fmt: skip
-def test_formulas_stand_where_a_number_and_no_text_can(annotation: Any, takes: bool, whole: bool) -> None:
+def test_formulas_stand_where_a_number_and_no_text_can(annotation, takes, whole):
     wanted = ValueType(annotation)
     assert wanted.takes_formulas == takes
     assert wanted.is_whole == whole
@@ -155,7 +152,7 @@ def test_formulas_stand_where_a_number_and_no_text_can(annotation: Any, takes: b
     assert not is_formula("0.5", wanted)
 
 
-def test_the_sentence_says_what_else_may_stand_there() -> None:
+def test_the_sentence_says_what_else_may_stand_there():
     wanted = ValueType(Annotated[float, Field(gt=0)])
     assert wrong_formula("1 / T", wanted) == ""
     assert wrong_formula("1 / 3", wanted) == "must be a number > 0, or a formula in T: '1 / 3' has no T"

@@ -1,7 +1,5 @@
 """Code is compiled from the sources of plain classes, gives the same bits, and is kept on disk for other processes."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import os
