@@ -71,6 +71,19 @@ def here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def drawn():
+    """A test that asks for it gets real pictures."""
+
+
+@pytest.fixture
+def no_pictures(request, monkeypatch):
+    """Saving pictures takes most of the time of a report; most tests look at what is around them."""
+    if "drawn" not in request.fixturenames:
+        for home in ("results.report.figures", "papers.bounds.figure", "runner.live.by"):
+            monkeypatch.setattr(f"budgetrun.{home}.save", lambda figure, *paths: [path.touch() for path in paths])
+
+
+@pytest.fixture
 def reloaded(tmp_path):
     """Save a model, or what has no method for it, and return what its file holds."""
 

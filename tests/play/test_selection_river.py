@@ -30,8 +30,9 @@ def test_it_predicts_what_the_estimator_does():
     mistakes = 0
     for x, label in zip(X[1:], y[1:].tolist(), strict=True):
         example = dict(enumerate(x))
-        mistakes += model.predict_one(example) != label
-        assert model.predict_one(example) == known.predict(x[None])[0]
+        predicted = model.predict_one(example)
+        mistakes += predicted != label
+        assert predicted == known.predict(x[None])[0]
         model.learn_one(example, label)
         known.partial_fit(x[None], [label])
     assert model.estimator.mistakes_ == known.mistakes_

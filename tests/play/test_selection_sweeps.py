@@ -22,7 +22,7 @@ SWEPT = {
 }  # fmt: skip
 
 
-def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys):
+def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys, no_pictures):
     path = config(tmp_path, **SWEPT)
     assert run(capsys, "sweep", path, "--results", tmp_path, "--jobs", 1)[0] == 0
     folder = tmp_path / "small"

@@ -16,6 +16,8 @@ from budgetrun.papers.theory.mpu import NO_STEPS
 from budgetrun.results.store.write import Store
 from budgetrun.runner.sweep import Options, sweep
 
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
 ALGORITHMS = [
     {"name": "perceptron"},
     {"name": "forgetron", "variant": "self_tuned", "budget": [20, 90]},
@@ -44,17 +46,6 @@ def results(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path / "small")
     shutil.rmtree(tmp_path / "small" / "parts")
     return tmp_path / "small"
-
-
-@pytest.fixture
-def drawn():
-    """A test that asks for it gets real pictures."""
-
-
-@pytest.fixture(autouse=True)
-def no_pictures(request, monkeypatch):
-    if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(figure, "save", lambda _, *paths: [path.touch() for path in paths])
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import errno
 import io
 import signal
 from dataclasses import replace
+from functools import partialmethod
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from matplotlib.image import imread
 from budgetrun import Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
+from budgetrun.data.tables.table import Table
 from budgetrun.estimators.predict import predict_stream
 from budgetrun.runner import interrupts
 from budgetrun.runner.live import by, kept
@@ -31,7 +33,7 @@ def by_customer(request, memory="1M"):
 
 
 @pytest.fixture(autouse=True)
-def place(here):
+def place(here, no_pictures):
     rng = np.random.default_rng(0)
     keys, X = rng.integers(0, KEYS, 600), rng.normal(size=(600, 3)).round(3)
     y = (X * rng.normal(size=(KEYS, 3))[keys]).sum(axis=1) > 0
@@ -39,7 +41,7 @@ def place(here):
     table.assign(label=np.where(y, "yes", "no")).to_csv("s.csv", index=False)
 
 
-def test_each_key_learns_alone_and_errs_less(capsys):
+def test_each_key_learns_alone_and_errs_less(capsys, drawn):
     assert by_customer(Request("s.csv", gamma=("0.3",), scale="none"), "50K") == 0
     lines = capsys.readouterr().out.splitlines()
     keys, curves = pd.read_csv("results/s-by/keys.csv"), pd.read_csv("results/s-by/curves.csv")
@@ -174,7 +176,8 @@ def test_the_key_is_not_the_label():
 
 def test_the_same_command_continues(capsys, monkeypatch):
     """Whatever stops the command, the next one has the results of a run that was never stopped."""
-    pd.concat([pd.read_csv("s.csv")] * 15).to_csv("long.csv", index=False)
+    monkeypatch.setattr(Table, "chunks", partialmethod(Table.chunks, 1024))
+    pd.concat([pd.read_csv("s.csv")] * 4).to_csv("long.csv", index=False)
     monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
     monkeypatch.setattr(kept, "SHARE_OF_SAVING", 1e9)
     request = Request("long.csv", scale="running")
@@ -183,7 +186,7 @@ def test_the_same_command_continues(capsys, monkeypatch):
     again, playing = replace(request, results=Path("again")), by._Played._play
 
     def stopped(self, *args):
-        if self.rounds >= 8192:
+        if self.rounds >= 2048:
             raise ZeroDivisionError
         playing(self, *args)
 
@@ -192,7 +195,7 @@ def test_the_same_command_continues(capsys, monkeypatch):
     monkeypatch.setattr(by._Played, "_play", playing)
     capsys.readouterr()
     assert by_customer(again, "50K") == 0
-    assert "again/long-by: continued after 8,192 rounds" in capsys.readouterr().err
+    assert "again/long-by: continued after 2,048 rounds" in capsys.readouterr().err
     assert {name: Path("again/long-by", name).read_bytes() for name in expected} == expected
     said = "again/long-by: was started with different options"
     raises(InputError, said, by_customer, replace(again, name="long"), "60K")

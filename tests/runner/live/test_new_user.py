@@ -256,7 +256,7 @@ def test_works(what, tmp_path, monkeypatch):
     assert (folder / "config.yaml").is_file()
 
 
-def test_a_list_of_a_learner_without_a_budget(tmp_path, monkeypatch):
+def test_a_list_of_a_learner_without_a_budget(tmp_path, monkeypatch, no_pictures):
     arguments = ["--algorithm", "raker:factors=[4, 0.25],features=5", "--algorithm", "fogd:features=5,step=0.1"]
     result = attempt(tmp_path, monkeypatch, "s.csv", text_of(), [*arguments, "--seeds", "1"])
     assert result.exit_code == 0, result.output
