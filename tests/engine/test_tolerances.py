@@ -47,8 +47,8 @@ def numbers():
         for path in sorted((PACKAGE / part).rglob("*.py")):
             with tokenize.open(path) as file:
                 for token in tokenize.generate_tokens(file.readline):
-                    is_default = re.search(r"\b(regulariser|nu): \w+ = " + re.escape(token.string), token.line)
-                    if token.type == tokenize.NUMBER and "e-" in token.string and not is_default:
+                    is_small = token.type == tokenize.NUMBER and "e-" in token.string
+                    if is_small and not re.search(rf"\b(regulariser|nu): \w+ = {re.escape(token.string)}", token.line):
                         yield path.relative_to(PACKAGE).as_posix(), token.string
 
 

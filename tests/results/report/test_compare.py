@@ -181,7 +181,7 @@ def test_higher_is_better_where_it_is(tmp_path):
 
 def test_the_command_on_a_sweep_and_its_rerun(here, capsys):
     datasets = [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class": 40}}]
-    path = sweeping.config(here, repetitions=20, datasets=datasets)
+    path = sweeping.config(here, repetitions=10, datasets=datasets)
     assert sweeping.run(capsys, "sweep", path, "--results", "old", "--jobs", "1")[0] == 0
     shutil.copytree("old", "new")
     out, _ = sweeping.printed(0, sweeping.run(capsys, "compare", "old/small", "new/small", "--tolerance", "0"))
