@@ -299,20 +299,13 @@ def _hard_probes():
     """Streams that are longer, wider or in float32."""
     gaussian = f"gaussian {kernels.Gaussian.revision}"
     given = [
-        ("perceptron", {}),
-        ("remove_oldest", {"budget": 200}),
-        ("forgetron", {"budget": 120}),
-        ("rbp", {"budget": 150, "seed": 1}),
-        ("cks", {"budget": 90}),
-        ("projectron", {"eta": 0.05}),
-        ("projectron++", {"eta": 0.2}),
-        ("projected_alma", {"eta": 0.05}),
-        ("nogd", {"budget": 60, "step": 0.3}),
-        ("fogd", {"features": 20, "step": 0.3}),
-        ("ahpatron", {"budget": 80, "epsilon": 0.5}),
+        ("perceptron", {}), ("remove_oldest", {"budget": 200}), ("forgetron", {"budget": 120}),
+        ("rbp", {"budget": 150, "seed": 1}), ("cks", {"budget": 90}), ("projectron", {"eta": 0.05}),
+        ("projectron++", {"eta": 0.2}), ("projected_alma", {"eta": 0.05}), ("nogd", {"budget": 60, "step": 0.3}),
+        ("fogd", {"features": 20, "step": 0.3}), ("ahpatron", {"budget": 80, "epsilon": 0.5}),
         ("pomdr", {"budget": 60, "first_budget": 20, "eta": 0.3}),
         ("bogd++", {"budget": 50, "step": 0.3, "regulariser": 0.01}),
-    ]
+    ]  # fmt: skip
     kinds = [find(name) for name, _ in given]
     rng = np.random.default_rng(11)
     X, y = rng.normal(size=(700, 6)), rng.choice([-1, 1], 700)

@@ -47,13 +47,9 @@ def test_nu_belongs_to_the_insensitive_loss():
 @pytest.mark.parametrize("task", BASES)
 def test_learners_that_draw_have_a_seed_and_at_most_one_variant_is_the_default(task):
     defaults = {
-        "aomd_ogs": ["hinge"],
-        "avm": ["hypersphere"],
-        "bpa": ["simple"],
-        "bsgd": ["removal"],
-        "cks_2003": ["fixed"],
+        "aomd_ogs": ["hinge"], "avm": ["hypersphere"], "bpa": ["simple"], "bsgd": ["removal"], "cks_2003": ["fixed"],
         "forgetron": ["self_tuned"],
-    }
+    }  # fmt: skip
     for name, variants in registry(task).items():
         assert all(learner.draws == ("seed" in parameters(learner)) for learner in variants.values())
         default = [variant for variant, learner in variants.items() if learner.default_variant]

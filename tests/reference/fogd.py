@@ -36,15 +36,10 @@ def fogd(X, y, k, features, step, seed=0, counting="frequencies", tie="mistake")
 
 
 CASES = cases(
-    fogd,
-    {"features": 20, "step": 0.5},
-    {"features": 60, "step": 0.05, "seed": 4},
+    fogd, {"features": 20, "step": 0.5}, {"features": 60, "step": 0.05, "seed": 4},
     {"features": 30, "step": 0.9, "seed": 1, "counting": "features"},
-)
+)  # fmt: skip
 REGRESSION_CASES = cases(
-    fogd,
-    {"features": 20, "step": 0.2},
-    {"features": 60, "step": 0.05, "seed": 4},
-    {"features": 30, "step": 0.4, "seed": 1, "counting": "features"},
-    tie=None,
-)
+    fogd, {"features": 20, "step": 0.2}, {"features": 60, "step": 0.05, "seed": 4},
+    {"features": 30, "step": 0.4, "seed": 1, "counting": "features"}, tie=None,
+)  # fmt: skip

@@ -21,12 +21,7 @@ def least_squares(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines
 
 
 REGRESSION_CASES = cases(
-    least_squares,
-    {},
-    {"step": 0.05, "rates": "constant"},
-    {"step": 0.2, "rates": "normalised"},
-    {"inputs": "standardised"},
-    {"splines": True},
-    {"step": 0.03, "pairs": 64},
+    least_squares, {}, {"step": 0.05, "rates": "constant"}, {"step": 0.2, "rates": "normalised"},
+    {"inputs": "standardised"}, {"splines": True}, {"step": 0.03, "pairs": 64},
     {"step": 0.03, "splines": True, "pairs": 1},
-)
+)  # fmt: skip

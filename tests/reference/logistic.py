@@ -61,14 +61,7 @@ def logistic(X, y, k, step=0.1, rates="adagrad", inputs="as_given", splines=Fals
 
 
 CASES = cases(
-    logistic,
-    {},
-    {"step": 0.5},
-    {"step": 0.01, "rates": "constant"},
-    {"step": 0.2, "rates": "normalised"},
-    {"inputs": "standardised"},
-    {"splines": True},
-    {"pairs": 64},
-    {"pairs": 1},
+    logistic, {}, {"step": 0.5}, {"step": 0.01, "rates": "constant"}, {"step": 0.2, "rates": "normalised"},
+    {"inputs": "standardised"}, {"splines": True}, {"pairs": 64}, {"pairs": 1},
     {"step": 0.03, "splines": True, "pairs": 24},
-)
+)  # fmt: skip
