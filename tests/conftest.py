@@ -10,7 +10,7 @@ from cases import EXHAUSTIVE
 
 import budgetrun
 from budgetrun.base.files import source_digest
-from budgetrun.data import dataset
+from budgetrun.data import dataset, files
 from budgetrun.kernels import compiling
 from budgetrun.state import load_state, save_state
 
@@ -68,6 +68,14 @@ def here(tmp_path, monkeypatch):
     """Work in a folder of the test's own, and return it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def no_data(tmp_path, monkeypatch):
+    """Neither files nor a network."""
+    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(files, "_download", lambda card, file: (None, "the download failed", True))
+    monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 
 @pytest.fixture

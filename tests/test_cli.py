@@ -16,20 +16,12 @@ from sweeping import COMMAND, TOP, config, printed, run, untimed
 from budgetrun import cli, kernels, learners
 from budgetrun.base.registry import parameters
 from budgetrun.config import catalog
-from budgetrun.data import files
 from budgetrun.papers import solvers
 from budgetrun.papers.fleets.algorithm import SharedMemory
 
+pytestmark = pytest.mark.usefixtures("here", "no_data")
+
 VERBS = ["sweep", "merge", "plot", "report", "bounds", "status", "list", "check", "data"]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """Run every test in its own folder, without data or network."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(files, "_download", lambda card, file: (None, "the download failed", True))
-    monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 
 @pytest.fixture

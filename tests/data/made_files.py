@@ -36,3 +36,9 @@ def small_card(made, urls=(), file="f/small.gz"):
         }
     )  # fmt: skip
     return card("small")
+
+
+def read(table, n_rows=4096):
+    """Return the rows and labels of a table."""
+    chunks = list(table.chunks(n_rows))
+    return np.vstack([chunk.X for chunk in chunks]).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()

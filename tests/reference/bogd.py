@@ -2,20 +2,10 @@
 
 import numpy as np
 
-from reference.kernel_expansion import cases, is_mistake, record, rounded_value, stream
+from reference.kernel_expansion import cases, draw, is_mistake, record, rounded_value, stream
 from reference.projection import TOLERANCE, ProjectionTrace
 
 NAME = "bogd++"
-
-
-def draw(random, p):
-    """An index with these probabilities, from one uniform number."""
-    u, below = random.random(), 0.0
-    for i, p_i in enumerate(p):
-        below += p_i
-        if u < below:
-            return i
-    return len(p) - 1
 
 
 def bogd(X, y, k, budget, step, regulariser=0.0, clip=1.0, seed=0, reading="algorithm", tie="mistake"):

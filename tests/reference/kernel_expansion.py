@@ -120,6 +120,16 @@ def first_smallest(values, sizes=None):
     return next(i for i, v in enumerate(values) if v <= values[j] + 1e-9 * max(sizes[i], sizes[j]))
 
 
+def draw(random, p):
+    """An index with these probabilities, from one uniform number."""
+    u, below = random.random(), 0.0
+    for i, p_i in enumerate(p):
+        below += p_i
+        if u < below:
+            return i
+    return len(p) - 1
+
+
 def lengths(rounds, X, k):
     """||k(x_i, .)||, what scores of an example are made of."""
     return [math.sqrt(k(X[i], X[i])) for i in rounds]

@@ -5,17 +5,8 @@ import math
 import numpy as np
 
 from reference.explicit import ExplicitTrace
-from reference.kernel_expansion import cases, gaussian, is_mistake, record, rounded_value, stream, value
+from reference.kernel_expansion import cases, draw, gaussian, is_mistake, record, rounded_value, stream, value
 from reference.raker import FACTORS
-
-
-def drawn(p, random):
-    u, total = random.random(), 0.0
-    for i, p_i in enumerate(p):
-        total += p_i
-        if total > u:
-            return i
-    return len(p) - 1
 
 
 def widths(k, factors):
@@ -37,7 +28,7 @@ def oks(X, y, k, horizon, factors=FACTORS, step=None, seed=0, tie="mistake"):
     kernels, random, trace = widths(k, factors), np.random.default_rng(seed), ExplicitTrace()
     f, order, L, p = [{} for _ in factors], {}, [0.0] * K, [1 / K] * K
     for t, x_t, y_t in stream(X, y):
-        chosen = drawn(p, random)  # draw kernel I ~ p, predict and update only f_I
+        chosen = draw(random, p)  # draw kernel I ~ p, predict and update only f_I
         score = rounded_value(f[chosen], X, x_t, kernels[chosen])
         s = 1 / (1 + math.exp(y_t * score))
         f[chosen][t] = lam * y_t * s / p[chosen]
@@ -46,7 +37,7 @@ def oks(X, y, k, horizon, factors=FACTORS, step=None, seed=0, tie="mistake"):
         e = [math.exp(-eta * (L_i - min(L))) for L_i in L]
         p = [(1 - d) * e_i / sum(e) + d / K for e_i in e]
         note(trace, y_t, score, tie, f, order)
-    chosen = drawn(p, random)
+    chosen = draw(random, p)
     trace.final = lambda x: value(f[chosen], X, x, kernels[chosen])
     return trace
 
@@ -61,7 +52,7 @@ def ioks(X, y, k, horizon, factors=FACTORS, U=15.0, seed=0, tie="mistake"):
     eta = [8 * K ** (3 / 8) / (U * math.sqrt(T) * math.log(T) ** (1 / 2))] * K
     rho, norm, norm_tilde_nabla = [2 * K] * K, [0.0] * K, [0.0] * K
     for t, x_t, y_t in stream(X, y):
-        It = drawn(p, random)
+        It = draw(random, p)
         fx = rounded_value(f[It], X, x_t, kernels[It])
         s, loss = 1 / (1 + math.exp(y_t * fx)), math.log(1 + math.exp(-y_t * fx))
         norm_tilde_nabla[It] += (s / p[It]) ** 2
@@ -82,7 +73,7 @@ def ioks(X, y, k, horizon, factors=FACTORS, U=15.0, seed=0, tie="mistake"):
                 rho[j] = 2 / p[j]
                 eta[j] = kap * eta[j]
         note(trace, y_t, fx, tie, f, order)
-    It = drawn(p, random)
+    It = draw(random, p)
     trace.final = lambda x: value(f[It], X, x, kernels[It])
     return trace
 

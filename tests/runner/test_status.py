@@ -8,7 +8,6 @@ from sweeping import TOP, config, edited, printed, rows
 
 from budgetrun import config as config_module
 from budgetrun import kernels
-from budgetrun.data import files
 from budgetrun.engine import run as play
 from budgetrun.learners import find
 from budgetrun.play.session import prefix_of
@@ -18,14 +17,6 @@ from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.provenance import recorded_streams, summary
 from budgetrun.runner.status import status
 from budgetrun.runner.sweep import sweep
-
-
-@pytest.fixture
-def no_data(tmp_path, monkeypatch):
-    """Neither files nor a network."""
-    monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(files, "_download", lambda card, file: (None, "no network", True))
-    monkeypatch.delenv(files.ENVIRONMENT, raising=False)
 
 
 def test_the_memory_of_a_dry_run_is_that_of_its_largest_job(tmp_path, monkeypatch):

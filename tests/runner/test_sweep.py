@@ -232,10 +232,7 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
     assert {row["error"] for row in failed[:2]} == {why}
 
 
-def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, monkeypatch):
-    monkeypatch.setattr("budgetrun.data.files._download", lambda *_: (None, "the download failed", True))
-    monkeypatch.setattr("budgetrun.data.files.cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.delenv("BUDGETRUN_DATA", raising=False)
+def test_missing_data_are_reported_and_the_others_are_run(tmp_path, run_sweep, no_data):
     path = config(tmp_path, datasets=[{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}])
     for n_todo in (16, 0):
         (err,) = printed(1, run_sweep(path))

@@ -6,11 +6,11 @@ import os
 import threading
 import tracemalloc
 
-import numpy as np
 import pytest
 from faults import message
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_files import read
 
 from budgetrun.data import content as lines
 from budgetrun.data.tables import open_table
@@ -20,11 +20,6 @@ from budgetrun.data.tables.table import ahead
 
 def table_of(text, **options):
     return open_table(io.BytesIO(text.encode()), name="s.csv", **options)
-
-
-def read(table, n_rows=4096):
-    chunks = list(table.chunks(n_rows))
-    return np.vstack([chunk.X for chunk in chunks]).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()
 
 
 words = st.text(st.sampled_from('ab ,;"\n|\t'), min_size=1, max_size=6).map(lambda text: f"w{text}w")

@@ -11,6 +11,7 @@ import pytest
 from faults import message
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_files import read
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data.dataset import Source
@@ -22,11 +23,6 @@ FEATURES = ["a", "a is missing", "c=blue", "c=red", "c is missing", "f", "f is m
 FILLED = [
     [1, 0, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 0], [3, 0, 0, 0, 1, 0.5, 1], [2, 1, 0, 1, 0, 1, 0], [7, 0, 0, 1, 0, 1, 0],
 ]  # fmt: skip
-
-
-def read(table, n_rows=4096):
-    chunks = list(table.chunks(n_rows))
-    return np.vstack([chunk.X for chunk in chunks]).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()
 
 
 def sources(folder):

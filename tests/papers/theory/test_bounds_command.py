@@ -9,7 +9,6 @@ from sweeping import config, csv_text, edited, printed, rows, run, written
 
 from budgetrun.base.files import checkout
 from budgetrun.config import load
-from budgetrun.data import files
 from budgetrun.papers import theory
 from budgetrun.papers.bounds import check, figure
 from budgetrun.papers.theory.mpu import NO_STEPS
@@ -40,9 +39,8 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def results(made, tmp_path, monkeypatch):
-    """A copy of it, without network."""
-    monkeypatch.setattr(files, "_download", lambda card, file: (None, "the download failed", True))
+def results(made, tmp_path, no_data):
+    """A copy of it, without data or network."""
     shutil.copytree(made, tmp_path / "small")
     shutil.rmtree(tmp_path / "small" / "parts")
     return tmp_path / "small"
@@ -272,10 +270,7 @@ def test_missing_data_of_a_card(command, results):
         return row | {"dataset": "ijcnn1"} if there else None if row["label"] == "perceptron" else row
 
     rewrite(results, change)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(files.ENVIRONMENT, raising=False)
-        patch.setattr(files, "cache_folder", lambda: results / "cache")
-        code, out, err = command(results)
+    code, out, err = command(results)
     assert code == 1
     assert "ijcnn1" in err
     assert "11 of 23 runs were checked.\nNo bound is about: cks.\n" in out
