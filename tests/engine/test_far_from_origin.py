@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import fed
 
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Kernel
@@ -21,8 +22,7 @@ LEARNERS = [
 
 def play(X, name="perceptron", variant=None, *, block=256, dtype="float64", kernel: Kernel = KERNEL, **parameters):
     group = Group(kernel, [find(name, variant)(**parameters)], dtype=dtype)
-    scores = [group.feed(X[s : s + block], LABELS[None, s : s + block])[0] for s in range(0, X.shape[0], block)]
-    return group, np.concatenate(scores)
+    return group, fed(group, X, LABELS[None], block)[0]
 
 
 def exact_perceptron(X, gamma=0.5):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import STREAMS, random_stream
+from cases import STREAMS, fed, random_stream
 from faults import raises
 from reference import nogd
 from reference.kernel_expansion import gaussian
@@ -41,9 +41,9 @@ def test_parameters_that_do_not_go_together(name, given, sentence):
 def test_nogd_as_the_program_of_2024_reads_it(block_size, stream):
     X, y = STREAMS[stream](T=300)
     group = Group(KERNEL, [find("nogd")(budget=40, step=0.4, reading="program")])
-    scores = [group.feed(X[s : s + block_size], y[None, s : s + block_size])[0] for s in range(0, len(y), block_size)]
+    scores = fed(group, X, y[None], block_size)[0]
     trace = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4, reading="program")
-    np.testing.assert_allclose(np.concatenate(scores), trace.scores, atol=1e-9)
+    np.testing.assert_allclose(scores, trace.scores, atol=1e-9)
     right = nogd.nogd(X, y, gaussian(KERNEL.gamma), 40, 0.4)
     assert np.abs(np.subtract(trace.scores, right.scores)).max() > 0.1
 

@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from cases import EXHAUSTIVE, STREAMS, all_cases
+from cases import EXHAUSTIVE, STREAMS, all_cases, fed
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.preprocessing import scale
 
@@ -56,11 +56,11 @@ DATA |= {name: (make, 0.5) for name, make in STREAMS.items()}
 def play(learners, X, y, gamma, **options):
     """Return all scores, and what each hypothesis has at the end."""
     group = Group(Gaussian(gamma=gamma), learners, **options)
-    scores = [group.feed(X[s : s + 100], y[None, s : s + 100]) for s in range(0, len(y), 100)]
+    scores = fed(group, X, y[None], 100)
     ends = [(m.hypothesis, m.learner) for m in group.members]
     return [
         [all_scores, f.coef, f.rounds, f.self_scores, f.norm_sq, sorted(learner.facts(f).items())]
-        for all_scores, (f, learner) in zip(np.concatenate(scores, axis=1), ends, strict=True)
+        for all_scores, (f, learner) in zip(scores, ends, strict=True)
     ]
 
 

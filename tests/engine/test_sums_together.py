@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import fed
 
 from budgetrun.engine import Group
 from budgetrun.kernels import Gaussian, Linear, compiling
@@ -26,8 +27,7 @@ def test_learners_together_and_alone_have_the_same_bits(scale):
 
     def scores(pairs):
         group = Group(kernel, [make() for make, _ in pairs], [task for _, task in pairs])
-        found = np.concatenate([group.feed(X[t : t + 256], Y[:, t : t + 256]) for t in range(0, T, 256)], axis=1)
-        return found, [member.hypothesis for member in group.members]
+        return fed(group, X, Y, 256), [member.hypothesis for member in group.members]
 
     together, hypotheses = scores(made)
     known = {name: f._n_known for name, f in zip(MAKERS, hypotheses, strict=False)}
@@ -50,8 +50,7 @@ def test_linear_functions_that_differ_in_their_labels_have_the_bits_of_each_alon
     def played(tasks, on=True):
         monkeypatch.setattr(compiling, "on", lambda: on)
         group = Group(Linear(), [find("logistic")(**given) for _ in tasks], tasks, tie=tie)
-        scores = np.concatenate([group.feed(X[t : t + 90], Y[:, t : t + 90]) for t in range(0, 300, 90)], axis=1)
-        return scores, group.members
+        return fed(group, X, Y, 90), group.members
 
     together, members = played([0, 1, 2])
     for task, member in enumerate(members):

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import STREAMS, paired, random_stream
+from cases import STREAMS, fed, paired, random_stream
 from reference import kernel_expansion
 from reference import selection as slow
 
@@ -135,10 +135,7 @@ def test_candidates_run_as_they_would_alone_and_calls_do_not_matter(name, played
     stream, tie = played
     X, y = (part[:80] for part in STREAMS[stream]())
     selections = [Selection(registry()[name](), candidates(), tie=tie) for _ in range(3)]
-    predicted = []
-    for one, size in zip(selections, (len(y), 1, 50), strict=True):
-        blocks = [one.feed(X[i : i + size], y[None, i : i + size]) for i in range(0, len(y), size)]
-        predicted.append(np.concatenate(blocks))
+    predicted = [fed(one, X, y[None], size) for one, size in zip(selections, (len(y), 1, 50), strict=True)]
     first = selections[0]
     if not first.rule.samples:
         alone = [engine_group.run(learner, kernel, X, y, tie=tie) for kernel, learner in candidates()]
@@ -226,8 +223,7 @@ def test_omkc_with_stochastic_update_is_that_of_its_reference(stream):
     wrong, mistakes, sizes = slow.omkc_sd(X, y.tolist(), plain, 0.7, 0.05, 3)
     rule = registry()["omkc_sd"](beta=0.7, smoothing=0.05, seed=3)
     omkc = Selection(rule, [(Gaussian(gamma=gamma), learners.find("perceptron")()) for gamma in gammas])
-    predicted = np.concatenate([omkc.feed(X[t : t + 90], y[None, t : t + 90]) for t in range(0, len(y), 90)])
-    np.testing.assert_array_equal(predicted != (y + 1) // 2, wrong)
+    np.testing.assert_array_equal(fed(omkc, X, y[None], 90) != (y + 1) // 2, wrong)
     assert omkc.rule.losses.tolist() == mistakes
     assert [m.hypothesis.size for m in omkc.members] == sizes
     assert sum(sizes) < sum(mistakes)

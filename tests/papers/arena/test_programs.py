@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from cases import fed
 from faults import message, raises
 from sweeping import config, printed, rows, run
 
@@ -34,8 +35,7 @@ for line in sys.stdin:
 def played(name, block=64, **given):
     """Return the scores of a program's rounds, and its group."""
     group = Group(Linear(), [kinds.programs()[name](**given)])
-    parts = [group.feed(X[t : t + block], Y[None, t : t + block])[0] for t in range(0, len(X), block)]
-    return np.concatenate(parts), group
+    return fed(group, X, Y[None], block)[0], group
 
 
 def river_loop(model):
