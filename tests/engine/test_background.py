@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import psutil
@@ -279,6 +280,27 @@ def test_requests_name_only_functions_and_classes_of_this_package():
     assert objects.from_json(json.loads(json.dumps(objects.to_json(key)))) == key
     for title in ("os:system", "budgetrun.base.files:Path", "budgetrun.engine.play:none"):
         message(objects.from_json, [{title: []}], kind=(ValueError, AttributeError))
+
+
+NUMBERED = """
+    import os
+    from numba.core.bytecode import FunctionIdentity
+    from budgetrun.kernels.compiling import structures
+
+    if hasattr(os, "fork") and (child := os.fork()):
+        os.waitpid(child, 0)
+    print(FunctionIdentity.from_function(os.path.join).unique_id)
+"""
+
+
+@needs_numba
+def test_no_two_processes_give_functions_the_same_numbers():
+    """A number is in the name of a compiled function, and code of many processes is loaded into one."""
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(NUMBERED)]
+    found = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    numbers = sorted(map(int, "".join(found).split()))
+    assert len(numbers) == (4 if hasattr(os, "fork") else 2)
+    assert all(b - a > 10**6 for a, b in pairwise([0, *numbers]))
 
 
 SWITCHING = """

@@ -6,6 +6,8 @@ at the end of the call their numbers are written back. Arrays are shared, so the
 """
 
 import inspect
+import itertools
+import os
 import sys
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +22,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from llvmlite import ir
 from numba.core import caching, cgutils, extending, imputils, types
+from numba.core.bytecode import FunctionIdentity
 from numba.core.datamodel import default_manager, models
 from numba.core.pythonapi import reflect
 from numba.core.registry import cpu_target
@@ -42,6 +45,20 @@ _MEMBER = "of_"
 _FOUND: dict[str, type[types.StructRef]] = {}
 _PROCESS = uuid.uuid4().hex
 _PARENT = "parent"
+
+
+def name_apart() -> None:
+    """Let the names of functions in compiled code be like those of no other process.
+
+    numba counts the functions of a process from 1, and the count tells functions apart that have the same title and
+    take the same types. But one process loads what several have compiled, where two such functions had the same number.
+    """
+    FunctionIdentity._unique_ids = itertools.count(uuid.uuid4().int >> 64)
+
+
+name_apart()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=name_apart)
 
 
 @cache
