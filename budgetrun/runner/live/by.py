@@ -179,19 +179,25 @@ class _Played:
         self.sides = {FOR_ALL: SelfTunedForgetron(budget=budget)}
         if everything.bytes_in_use(everything.budget, first.shape[1]) <= fleet.memory:
             self.sides["auto, for all"] = everything
-        self.group = Group(kernel, list(self.sides.values()))
+        # With each, whether it reads rows as they are.
+        self.groups = [(Group(kernel, [one]), one.standardises) for one in self.sides.values()]
         self.rounds, self.mistakes = 0, np.zeros(1 + len(self.sides), dtype=np.int64)
         self.times: list[tuple[int, np.ndarray, np.ndarray]] = []
         self.step = 1
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the state; in those of earlier versions, one group plays all sides on scaled rows."""
+        self.__dict__.update({"groups": [(state.pop("group"), False)]} if "group" in state else {})
+        self.__dict__.update(state)
 
     def play(self, names: list[str], X: Matrix, y: np.ndarray, where: str) -> None:
         """Play some rounds."""
         Z = self.scaler.scaled(X)
         for start in range(0, len(y), _STEP):
             piece = slice(start, start + _STEP)
-            self._play(names[piece], Z[piece], y[piece], where)
+            self._play(names[piece], X[piece], Z[piece], y[piece], where)
 
-    def _play(self, names: list[str], rows: Matrix, y: np.ndarray, where: str) -> None:
+    def _play(self, names: list[str], given: Matrix, rows: Matrix, y: np.ndarray, where: str) -> None:
         new = [name for name in dict.fromkeys(names) if name not in self.fleet]
         n_fit = self.fleet.room_for(new, longest(rows))
         if n_fit < len(new):
@@ -204,8 +210,8 @@ class _Played:
             scores = self.fleet.partial_fit(names, rows, y)
         except (InputError, ValueError) as error:
             raise InputError(f"{where}: {error}") from None
-        others = self.group.feed(rows, y[None])
-        self.mistakes += [np.count_nonzero(y * one <= 0) for one in (scores, *others)]
+        others = [group.feed(given if as_given else rows, y[None]) for group, as_given in self.groups]
+        self.mistakes += [np.count_nonzero(y * one <= 0) for one in (scores, *np.concatenate(others))]
         self.rounds += len(y)
         if self.rounds // _STEP % self.step == 0:
             self._look()
@@ -291,6 +297,6 @@ class ByKey:
         scores: np.ndarray = played.fleet.predict(keys, Z)
         without = np.array([key not in played.fleet for key in keys])
         if without.any():
-            scores[without] = scores_of(played.group.members[0], Z[without])
+            scores[without] = scores_of(played.groups[0][0].members[0], Z[without])
             self._n_without += int(np.count_nonzero(without))
         return scores

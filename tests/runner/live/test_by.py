@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from faults import message, raises
 from matplotlib.image import imread
 
-from budgetrun import Fleet
+from budgetrun import AutoClassifier, Fleet
 from budgetrun.base.errors import InputError
 from budgetrun.cli import main
 from budgetrun.data.tables.table import Table
@@ -122,7 +122,7 @@ def test_new_rows_are_predicted_by_the_models_of_their_keys(capsys):
     np.testing.assert_array_equal(out["score"][known], expected[known])
     np.testing.assert_array_equal(out["prediction"] == "yes", out["score"] > 0)
     played = load_state("results/s-by/by.state")[0]
-    for_all = played.group.members[0].hypothesis.score(new.loc[~known, list("abc")].to_numpy())
+    for_all = played.groups[0][0].members[0].hypothesis.score(new.loc[~known, list("abc")].to_numpy())
     np.testing.assert_array_equal(out["score"][~known], for_all)
     capsys.readouterr()
     new.drop(columns="customer").to_csv("new.csv", index=False)
@@ -167,6 +167,15 @@ def test_standard_input_in_parts_is_the_file(parts, monkeypatch):
         assert by_customer(Request("-", **options)) == 0
     ours, theirs = (Path("results", f"{name}-by", "keys.csv").read_bytes() for name in ("stdin", "t"))
     assert ours == theirs
+
+
+def test_auto_for_all_is_that_of_the_rows_as_they_are():
+    table = pd.read_csv("s.csv")
+    table[["a", "b"]] = np.exp(2 * table[["a", "b"]])
+    table.to_csv("s.csv", index=False)
+    assert by_customer(Request("s.csv", scale="running"), "100MB") == 0
+    known = AutoClassifier().fit(table[list("abc")], table["label"] == "yes")
+    assert pd.read_csv("results/s-by/curves.csv")["auto, for all"].iloc[-1] == known.mistakes_
 
 
 def test_the_key_is_not_the_label():
