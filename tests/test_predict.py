@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,38 @@ def test_columns_go_by_name():
     assert said.endswith("the labels in column 1, such as 0, are none of the classes of the model: no yes\n")
     FRAME[["a", "b"]].to_csv("short.csv", index=False)
     assert "column 'c' of the table that was learned is missing" in predict("model", "short.csv", code=2)[1]
+
+
+def test_rows_without_a_label_and_with_a_new_one_are_predicted_too():
+    FRAME.assign(y=WORDS).to_csv("train.csv", index=False)
+    assert run(Request("train.csv", quick=True, results=Path("results"))) == 0
+    labels = WORDS.astype(object)
+    labels[[3, 7]], labels[5] = "", "perhaps"
+    FRAME.assign(y=labels).to_csv("some.csv", index=False)
+    stdout, stderr = predict("results/train", "some.csv")
+    found = rows(stdout)
+    assert [row["label"] for row in found] == labels.tolist()
+    known = rows(predict("results/train", "train.csv")[0])
+    assert [row["score"] for row in found] == [row["score"] for row in known]
+    wrong = sum(row["prediction"] != row["label"] != "" for row in found)
+    assert stderr.startswith(
+        f"{N} rows; {N - 2} of them have a label; {wrong} mistakes, an error of {wrong / (N - 2):.2%}"
+    )
+    assert "1 of them because the model does not know the label" in stderr
+    FRAME.assign(y="").to_csv("none.csv", index=False)
+    assert predict("results/train", "none.csv")[1].startswith(f"{N} rows; 0 of them have a label; by auto")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_feature_is_no_label(suffix):
+    FRAME.assign(y=WORDS).to_csv("train.csv", index=False)
+    assert run(Request("train.csv", quick=True, results=Path("results"))) == 0
+    table = FRAME.assign(y=WORDS)
+    {"csv": partial(table.to_csv, index=False), "jsonl": partial(table.to_json, orient="records", lines=True),
+     "parquet": table.to_parquet}[suffix](f"t.{suffix}")  # fmt: skip
+    said = predict("results/train", f"t.{suffix}", "--label", "a", code=2)[1]
+    told = "label: column 1 (a) is a feature of the table that was learned; name another column"
+    assert said == f"t.{suffix}: {told}\n"
 
 
 def test_columns_without_names_go_by_position(tmp_path):

@@ -18,6 +18,7 @@ from budgetrun.base.grid import cell
 from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column
+from budgetrun.data.tables.encode import no_labels
 from budgetrun.estimators import BudgetClassifier, checked
 from budgetrun.state import BY_STATE, STREAM_STATE, load_state, using
 
@@ -30,8 +31,8 @@ def predict_stream(
 ) -> str:
     """Write the predictions and scores of a saved model, or of a learner of `budgetrun run`, as CSV.
 
-    The columns are ``row``, counted from 1; ``label``, if one is given; ``prediction``; and, for classes, ``score``,
-    or with more than two classes one ``score_CLASS`` for each.
+    The columns are ``row``, counted from 1; ``label``, if there are any, empty where one is missing; ``prediction``;
+    and, for classes, ``score``, or with more than two classes one ``score_CLASS`` for each.
 
     Parameters:
     path : str or Path
@@ -70,8 +71,9 @@ def predict_stream(
         known = getattr(model, "classes_", np.empty(0)).tolist()
         table = _opened(model, encoding, source, label, missing, None if known else [])
         far = _Far(getattr(model, "typical", None), table.features)
+    table.predicts = True
     names = [f"score_{name}" for name in known] if len(known) > 2 else ["score"] * len(known[:1])
-    n_rows = mistakes = unknown = 0
+    n_rows = n_labels = mistakes = unknown = 0
     squared = absolute = 0.0
     with nullcontext(sys.stdout) if output is None else growing(output) as file:
         out = csv.writer(file, lineterminator="\n")
@@ -88,11 +90,16 @@ def predict_stream(
                 predicted = np.asarray(_predicted(scores, model.classes_) if known else scores)
                 if predicted.shape != (chunk.X.shape[0],):
                     raise ValueError(f"predictions of shape {predicted.shape}")
+            has_label = ~no_labels(y)
             for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
-                labels = [_text(y[i])] if labelled else []
+                labels = [_text(y[i]) if has_label[i] else ""] if labelled else []
                 out.writerow([chunk.first_row + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])
             n_rows += len(predicted)
-            if labelled and not known:
+            if not has_label.any():
+                continue
+            n_labels += int(np.count_nonzero(has_label))
+            y, scores = y[has_label], scores[has_label]
+            if not known:
                 if y.dtype.kind == "U":
                     raise InputError(
                         f"{table.where}: the labels in {table.label_column}, such as {_text(y[0])}, are not numbers, "
@@ -100,7 +107,7 @@ def predict_stream(
                     )
                 squared += float(np.square(y - scores).sum())
                 absolute += float(np.abs(y - scores).sum())
-            elif labelled:
+            else:
                 classes = _classes_as(y, model, table)
                 mistakes += int((_predicted(scores, classes) != y).sum())
                 unknown += int((~np.isin(y, classes)).sum())
@@ -109,10 +116,12 @@ def predict_stream(
     with _using(path):
         far.say()
         told = f"; {model.told}" if hasattr(model, "told") else ""
-    counts = f"; {mistakes:,} mistakes, an error of {mistakes / n_rows:.2%}" if labelled else ""
-    if labelled and not known:
-        rmse, mae = math.sqrt(squared / n_rows), absolute / n_rows
-        counts = f"; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}"
+    counts = f"; {n_labels:,} of them have a label" if n_labels < n_rows and labelled else ""
+    if n_labels and known:
+        counts += f"; {mistakes:,} mistakes, an error of {mistakes / n_labels:.2%}"
+    elif n_labels:
+        rmse, mae = math.sqrt(squared / n_labels), absolute / n_labels
+        counts += f"; root mean squared error {rmse:.4g}, mean absolute error {mae:.4g}"
     counts += f", {unknown:,} of them because the model does not know the label" if unknown else ""
     return f"{n_rows:,} rows{counts}{told}"
 
@@ -171,7 +180,7 @@ def _opened(
             raise InputError("--label: not with standard input, for a model that was saved without its encoding")
         found = open_table(source, label=label, missing=missing, classes=classes).label_column
         if found is not None:
-            columns.insert(d if named else found.position - 1, found)
+            columns.insert(d if named and found.named else found.position - 1, found)
     learned = {"columns": list(map(asdict, columns)), "classes": classes, "n_features": d, "sparse": model._sparse}
     try:
         return open_table(source, label=label, missing=missing, encoding=learned)

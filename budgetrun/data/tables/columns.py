@@ -3,6 +3,7 @@
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -242,28 +243,45 @@ def fitted_columns(
     An InputError names a column that is missing.
     """
     columns = [Column(**{**one, "categories": tuple(one["categories"])}) for one in learned]
-    n, names = len(given), [column.name for column in given]
-    by_name = given[0].named and columns[0].named
-    without_label = [column for column in columns if column.kind != "label"]
-    if not by_name and n not in (len(columns), len(without_label)):
+    n, by_name = len(given), given[0].named and columns[0].named
+    n_features = sum(column.kind != "label" for column in columns)
+    if not by_name and n not in (len(columns), n_features):
         told = f"{n:,} columns where the table that was learned has {len(columns):,}"
         raise InputError(f"{where}: {told}; they must be equal")
-    fitted = []
-    for at, column in enumerate(columns if n == len(columns) or by_name else without_label, start=1):
-        if by_name and column.name not in names:
+    places = {name: at for at, name in enumerate(_numbered(given), start=1)}
+    names, fitted, at = _numbered(columns), [], 0
+    for name, column in zip(names, columns, strict=True):
+        if n == n_features and not by_name and column.kind == "label":
+            continue
+        at += 1
+        if by_name and name not in places:
             if column.kind in ("label", "index"):
                 continue
             raise InputError(f"{where}: column '{column.name}' of the table that was learned is missing")
-        position = names.index(column.name) + 1 if by_name else at
+        position = places[name] if by_name else at
         if column.kind == "label" and label is not None:
             position = find_column(given, label, where, "label").position
         fitted.append(replace(column, position=position))
+    at_label = {column.position for column in fitted if column.kind == "label"}
+    if both := [one for one in fitted if one.position in at_label and one.kind not in ("label", "index")]:
+        raise InputError(f"{where}: label: {both[0]} is a feature of the table that was learned; name another column")
+    if by_name:
+        # Of equal names, which is which would be a guess.
+        more = {name for name, k in set(places) - set(names) if (name, 0) in names}
+        check_names([name for name, _ in places if name in more], where)
     others = sorted(set(range(1, n + 1)) - {column.position for column in fitted})
     why = "left out: not in the table that was learned"
-    if by_name:
-        learned_names = {column.name for column in columns}
-        check_names([name for name in names if name in learned_names], where)
-    return fitted + [Column(names[at - 1], at, "index", why, named=by_name) for at in others]
+    return fitted + [Column(given[at - 1].name, at, "index", why, named=by_name) for at in others]
+
+
+def _numbered(columns: Sequence[Column]) -> list[tuple[str, int]]:
+    """Return the names of columns, each with the number of those before it that are equal."""
+    seen: Counter[str] = Counter()
+    found = []
+    for column in columns:
+        found.append((column.name, seen[column.name]))
+        seen[column.name] += 1
+    return found
 
 
 def as_classes(found: Iterable[Any]) -> tuple[Label, ...]:

@@ -73,6 +73,7 @@ class Table:
     skipped: int
     zeroed: int
     numbers: bool  # the labels are measured numbers; then `classes` is empty
+    predicts = False  # nothing is learned: rows without a label stay, and labels may be new
     reader: str  # the format with its revision, such as ``libsvm 1``
 
     def __init__(
@@ -109,6 +110,9 @@ class Table:
             found = columns.columns_of(source.samples, source.named)
             self.columns = columns.fitted_columns(encoding["columns"], found, self.where, label)
             self.label_found = "the columns are those of the table that was learned"
+            if continued and self.label_column is None:
+                gone = next(str(one["name"]) for one in encoding["columns"] if one["kind"] == "label")
+                raise InputError(f"{self.where}: column '{gone}' of the table that was learned is missing: the label")
         self._key = None if key is None else self._key_column(key)
         self.n_rows = source.n_rows
 
@@ -248,12 +252,14 @@ class Table:
 
     def _chunks(self, n_rows: int) -> Generator[Chunk]:
         self.skipped = self.zeroed = first_row = 0
-        for pieces in ahead(self._pieces(n_rows, closed=bool(self._given) or not (self.again or self.numbers))):
+        for pieces in ahead(
+            self._pieces(n_rows, closed=not self.predicts and (bool(self._given) or not (self.again or self.numbers)))
+        ):
             for piece in pieces:
                 self._raise_first(piece)
             for X, y, faults, _, _, n, self._means, keys in pieces:
                 if faults:
-                    X, kept = without_missing(X, y, self.missing)
+                    X, kept = without_missing(X, y[:0] if self.predicts else y, self.missing)
                     y, keys = y[kept] if len(y) else y, list(compress(keys, kept))
                     self.skipped += n - X.shape[0]
                     if self.missing == "zero":
@@ -308,6 +314,7 @@ class Table:
     def _raise_first(self, piece: Piece) -> None:
         of_fill = ("no label",) if self._learns else ()
         allowed = {"skip": ("missing", "no label"), "zero": ("missing",), "fill": of_fill}.get(self.missing, ())
+        allowed += ("no label",) * self.predicts
         wrong = [fault for fault in piece.faults if fault.kind not in allowed]
         if wrong:
             first = min(wrong, key=lambda fault: (fault.row, fault.position))

@@ -195,10 +195,11 @@ def _before(request: Request, path: Path) -> Progressed | None:
 
 
 def _is_another(request: Request, state: Progressed) -> InputError:
-    return InputError(
-        f"{request.source}: the file has changed since {state.session.rounds:,} of its rows were played; "
-        "start again with --force"
-    )
+    n, advice = state.session.rounds - state.base, "start again with --force"
+    if state.base:
+        advice = "new rows need a file of another name"
+    were = "was" if n == 1 else "were"
+    return InputError(f"{request.source}: the file has changed since {n:,} of its rows {were} played; {advice}")
 
 
 def asked_of(request: Request) -> dict[str, Any]:

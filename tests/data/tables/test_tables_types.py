@@ -227,7 +227,14 @@ def test_two_columns_of_one_name_are_refused_where_names_find_them(tmp_path):
         )
     read = open_table(path)
     assert [chunk.X.tolist() for chunk in read.chunks()] == [[[1, 2], [3, 4]]]
+    # The first x is the first x, but of three, or of one, which is which would be a guess.
+    again = open_table(path, encoding=read.encoding)
+    assert [chunk.X.tolist() for chunk in again.chunks()] == [[[1, 2], [3, 4]]]
+    path.write_text("x,x,x,y\n1,2,3,a\n")
     assert message(open_table, path, encoding=read.encoding) == f"{path}: {told}"
+    path.write_text("x,y\n1,a\n")
+    gone = "column 'x' of the table that was learned is missing"
+    assert message(open_table, path, encoding=read.encoding) == f"{path}: {gone}"
     told = "the data: no rows; the first line has the key 'x' twice; JSON lines has one object per line, such as "
     assert message(open_table, io.BytesIO(b'{"x": 1, "x": 2}\n{"x": 1')) == told + '{"x": 1, "y": 0}'
 

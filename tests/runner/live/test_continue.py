@@ -96,7 +96,16 @@ def test_what_is_refused():
     Path("two.csv").write_text("a,b,c,label\n1,2,x,perhaps\n")
     Path("results/t").rename("results/s")
     raises(InputError, r"perhaps", run, more)
+    Path("two.csv").write_text("a,b,c,kind\n1,2,x,yes\n")
+    gone = r"^two.csv: column 'label' of the table that was learned is missing: the label$"
+    raises(InputError, gone, run, more)
     assert run(asked("one.csv")) == 0
+    # The rows of today have taken the place of those of yesterday.
+    Path("two.csv").write_text("a,b,c,label\n1,2,x,yes\n")
+    assert run(more) == 0
+    Path("two.csv").write_text("a,b,c,label\n3,4,y,no\n5,6,y,no\n")
+    changed = r"^two.csv: the file has changed since 1 of its rows was played; new rows need a file of another name$"
+    raises(InputError, changed, run, more)
 
 
 def test_learners_that_depend_on_the_number_of_rounds_do_not_go_on():
