@@ -299,7 +299,7 @@ class BudgetClassifier(_Model, base.MiniBatchClassifier):
         return self._n_classes > 2
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Return the label that the learner predicts, or None before the first label.
+        """Return the label that the learner predicts, or None before the first label if ``classes`` were not given.
 
         It is the sign of f(x), or the class of the largest score; its probability is not always the largest.
         """
