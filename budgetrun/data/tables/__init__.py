@@ -190,6 +190,10 @@ def _excel(origin: Any) -> Frame:
         told = reason(error)
         raise InputError(f"{origin.name}: not a readable Excel file ({told}); save the sheet as CSV") from error
     frame.columns = frame.columns.map(str)
+    for name in frame.select_dtypes(object).columns:
+        if frame[name].dropna().map(type).nunique() > 1:
+            # A word among numbers makes all cells of its column text, as in a CSV file.
+            frame[name] = frame[name].map(str, na_action="ignore")
     if not len(frame):
         raise InputError(f"{origin.name}: no rows in the first sheet")
     return Frame(frame, origin)

@@ -344,7 +344,7 @@ class Table:
         """Return the treatment of columns that are not numbers, and of missing values, after all rows were read."""
         told = [f"{c} is left out: {c.why.removeprefix('left out: ')}" for c in self.columns if c.kind == "index"]
         one_hot = [c for c in self.columns if c.kind == "category"]
-        told += [f"{c} became {len(c.features):,} features, one for each category" for c in one_hot]
+        told += [f"{c} became {counted(len(c.features), 'feature')}, one for each category" for c in one_hot]
         told += [f"{c} is read as 0 and 1 ({c.why})" for c in self.columns if c.kind == "boolean"]
         told += [f"{c} is read as {TOLD[c.form]} ({c.why})" for c in self.columns if c.form]
         for c in [c for c in self.columns if self.missing == "fill" and self._lost.get(c.position)]:

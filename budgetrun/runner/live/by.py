@@ -17,7 +17,7 @@ import pandas as pd
 from budgetrun.base.errors import InputError, counted, one_line, say
 from budgetrun.base.files import make_folder, write
 from budgetrun.base.grid import cell
-from budgetrun.base.limits import parse_bytes
+from budgetrun.base.limits import parse_bytes, sized
 from budgetrun.base.problem import BINARY, problem_of
 from budgetrun.data.scaling import Running
 from budgetrun.data.tables import Table, open_table
@@ -242,14 +242,14 @@ class _Played:
         write(folder / "curves.csv", curves.to_csv(index=False, lineterminator="\n"))
         self._draw(folder / "held.png", curves, names)
         errors = dict(zip(names, (self.mistakes / self.rounds).tolist(), strict=True))
-        used, limit = fleet.memory_used, fleet.memory
-        facts = {"n_keys": n, "rounds": self.rounds, "used": used, "limit": limit, "held": int(keys["held"].sum())}
+        room = f"{sized(fleet.memory_used)} of {sized(fleet.memory)}"
+        facts = {"n_keys": n, "rounds": self.rounds, "room": room, "held": int(keys["held"].sum())}
         page, worst = template("by.html.jinja"), keys.head(30).to_dict("records")
         shown = page.render(title=f"{where} by {by}", by=by, facts=facts, errors=errors, notes=notes, worst=worst)
         write(folder / "report.html", shown)
         for name, error in errors.items():
             print(f"{name}: online error {error:.2%}")
-        print(f"{counted(n, 'key')} in {used / 1e6:,.1f} MB of {limit / 1e6:,.1f} MB: {folder / 'report.html'}")
+        print(f"{counted(n, 'key')} in {room}: {folder / 'report.html'}")
 
     def _draw(self, path: Path, curves: pd.DataFrame, names: list[str]) -> None:
         """Draw the errors so far, and what the keys hold that held most, over the rounds."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from budgetrun.base.errors import one_line
+from budgetrun.base.errors import clipped, one_line
 from budgetrun.data.scaling import Running, scale_in_place
 from budgetrun.kernels.kinds import Matrix
 from budgetrun.play.session import Session, scores_of
@@ -180,4 +180,4 @@ def warnings(session: Session, names: Sequence[str], features: Sequence[str], at
 
 def _few(names: Sequence[str]) -> str:
     more = [f"{len(names) - _MOST_NAMED:,} others"] if len(names) > _MOST_NAMED else []
-    return "; ".join([*names[:_MOST_NAMED], *more])
+    return "; ".join([*(clipped(one_line(name)) for name in names[:_MOST_NAMED]), *more])

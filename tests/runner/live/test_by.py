@@ -55,7 +55,8 @@ def test_each_key_learns_alone_and_errs_less(capsys, drawn):
     last = curves.iloc[-1]
     assert last["a model per key"] == keys["mistakes"].sum() < last["one model for all"]
     assert lines[0] == f"a model per key: online error {keys['mistakes'].sum() / 600:.2%}"
-    assert lines[-1] == "6 keys in 0.0 MB of 0.1 MB: results/s-by/report.html"
+    told = f"6 keys in {fleet.memory_used / 1e3:.1f} KB of 50.0 KB"
+    assert lines[-1] == f"{told}: results/s-by/report.html"
     page = Path("results/s-by/report.html").read_text(encoding="utf-8")
     assert "&lt;c0&gt;" in page
     assert "<c0>" not in page

@@ -64,6 +64,19 @@ def zipped(frame):
     return "s.zip"
 
 
+def test_excel_columns_that_mix_words_and_numbers_are_as_in_a_csv_file():
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"code": ["A1", "B", 17, None] * 9, "x": range(36), "y": ["yes", "no"] * 18})
+    frame.to_csv("s.csv", index=False)
+    text, typed = (open_table(path, missing="fill") for path in ("s.csv", excel(frame)))
+    assert typed.features == text.features == ["code=17", "code=A1", "code=B", "code is missing", "x"]
+    for one, other in zip(text.chunks(), typed.chunks(), strict=True):
+        np.testing.assert_array_equal(one.X, other.X)
+    frame["x"] = [*range(7), "unknown", *range(8, 36)]
+    told = "s.xlsx: row 8, column 2: 'unknown' is not a number; a feature is a finite number"
+    raises(InputError, re.escape(told), list, open_table(excel(frame), label="y", missing="zero").chunks())
+
+
 @pytest.mark.parametrize("written", [parts, excel, zipped, url])
 def test_a_table_from_elsewhere_is_the_one_in_a_file(frame, written):
     run(Request("s.csv", name="file", **FAST))
