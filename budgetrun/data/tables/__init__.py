@@ -190,8 +190,8 @@ def _excel(origin: Any) -> Frame:
         told = reason(error)
         raise InputError(f"{origin.name}: not a readable Excel file ({told}); save the sheet as CSV") from error
     frame.columns = frame.columns.map(str)
-    for name in frame.select_dtypes(object).columns:
-        if frame[name].dropna().map(type).nunique() > 1:
+    for name in frame.columns:
+        if frame[name].dtype.kind == "O" and frame[name].dropna().map(type).nunique() > 1:
             # A word among numbers makes all cells of its column text, as in a CSV file.
             frame[name] = frame[name].map(str, na_action="ignore")
     if not len(frame):
