@@ -226,7 +226,7 @@ class KRLSClassifier(BudgetClassifier):
 class LeastSquares(BudgetRegressor):
     """Gradient descent on the squared error, (y - f(x))^2 / 2, for a linear function with an intercept."""
     def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant", "normalised"] = "adagrad",
-        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False, pairs: bool = False,
+        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False, pairs: int = 0,
         **settings: Unpack[_Settings]) -> None: ...
 
 class LinearPerceptron(BudgetClassifier):
@@ -236,7 +236,7 @@ class LinearPerceptron(BudgetClassifier):
 class Logistic(BudgetClassifier):
     """Gradient descent on the logistic loss, log(1 + exp(-y f(x))), for a linear function with an intercept."""
     def __init__(self, *, step: float = 0.1, rates: Literal["adagrad", "constant", "normalised"] = "adagrad",
-        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False, pairs: bool = False,
+        inputs: Literal["as_given", "standardised"] = "as_given", splines: bool = False, pairs: int = 0,
         **settings: Unpack[_ClassifierSettings]) -> None: ...
 
 class MAVPOGS(BudgetClassifier):

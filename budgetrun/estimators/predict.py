@@ -18,7 +18,6 @@ from budgetrun.base.grid import cell
 from budgetrun.base.problem import CANCELLED, problem_with
 from budgetrun.data.tables import Table, open_table
 from budgetrun.data.tables.columns import Column
-from budgetrun.data.tables.encode import no_labels
 from budgetrun.estimators import BudgetClassifier, checked
 from budgetrun.state import BY_STATE, STREAM_STATE, load_state, using
 
@@ -90,7 +89,7 @@ def predict_stream(
                 predicted = np.asarray(_predicted(scores, model.classes_) if known else scores)
                 if predicted.shape != (chunk.X.shape[0],):
                     raise ValueError(f"predictions of shape {predicted.shape}")
-            has_label = ~no_labels(y)
+            has_label = chunk.has_label
             for i, row in enumerate(scores.reshape(len(predicted), -1).tolist()):
                 labels = [_text(y[i]) if has_label[i] else ""] if labelled else []
                 out.writerow([chunk.first_row + i + 1, *labels, *([_text(predicted[i]), *row] if known else row)])

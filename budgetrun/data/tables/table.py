@@ -22,7 +22,7 @@ from budgetrun.data.formats import joined
 from budgetrun.data.scaling import Means
 from budgetrun.data.tables import columns
 from budgetrun.data.tables.columns import Column, Fault, Reader, Vectors
-from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, values_of, without_missing
+from budgetrun.data.tables.encode import Encoder, Missing, Piece, Texts, no_labels, values_of, without_missing
 from budgetrun.data.tables.written import TOLD, number
 from budgetrun.kernels.kinds import Matrix
 
@@ -49,6 +49,11 @@ class Chunk(NamedTuple):
     y: NDArray[Any]  # shape (n,), float64 or str; empty, if the source has no labels
     first_row: int  # the number of rows of the source before these; rows that were left out count
     keys: list[str]  # n texts of the key column, empty where they are missing; none, if the table has no such column
+
+    @property
+    def has_label(self) -> NDArray[np.bool_]:
+        """Whether a row has a label, shape (n,); empty, if the source has none."""
+        return ~no_labels(self.y)
 
 
 @dataclass
