@@ -266,8 +266,9 @@ def fitted_columns(
     if both := [one for one in fitted if one.position in at_label and one.kind not in ("label", "index")]:
         raise InputError(f"{where}: label: {both[0]} is a feature of the table that was learned; name another column")
     if by_name:
-        # Of equal names, which is which would be a guess.
-        more = {name for name, k in set(places) - set(names) if (name, 0) in names}
+        # Of more columns of one name than were learned, which is which would be a guess.
+        known = set(names)
+        more = {name for name, _ in set(places) - known if (name, 0) in known}
         check_names([name for name, _ in places if name in more], where)
     others = sorted(set(range(1, n + 1)) - {column.position for column in fitted})
     why = "left out: not in the table that was learned"
