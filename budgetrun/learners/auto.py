@@ -24,7 +24,7 @@ from budgetrun.learners.logistic import LeastSquares, Logistic, OfInputs
 from budgetrun.learners.norma import NORMARegressor
 from budgetrun.learners.steps import logistic_slope
 
-# Up to so many features, members have products: of splines; and of the features, for one function or several classes.
+# The most features of which members have products: of splines; of the features themselves; and that of several classes.
 FEW, MOST, MOST_OF_SEVERAL = 24, 128, 64
 # The rates of kernels times the median of ||a - b||^2; the last one only with at most `FEW` features.
 RATES = (0.25, 1.0, 4.0, 16.0)

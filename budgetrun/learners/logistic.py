@@ -27,8 +27,8 @@ class OfInputs(Learner):
         False (default): f is linear in the inputs. True: f is a sum of functions of single inputs, which are linear
         between the knots 0 and +-1/4, 1/2, 1, 3/2, 2, 3, 5 and 10, and constant beyond.
     pairs : int, >= 0
-        Of so many inputs, the first ones, f has weights for the products of any two as well, and for their squares;
-        with splines, for the products of any two of their functions. 0 (default): of none.
+        f has weights for the products of any two of so many first inputs, too, and for their squares; with splines, for
+        those of any two of their functions. 0 (default): for none.
 
     Notes: O(d) per round, or O(stored values) for sparse rows; with pairs, half the square of these. There is no
     support set and no budget; memory is needed for the weights, 2 d numbers, or 34 d for splines, and with pairs the

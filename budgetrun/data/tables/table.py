@@ -257,9 +257,8 @@ class Table:
 
     def _chunks(self, n_rows: int) -> Generator[Chunk]:
         self.skipped = self.zeroed = first_row = 0
-        for pieces in ahead(
-            self._pieces(n_rows, closed=not self.predicts and (bool(self._given) or not (self.again or self.numbers)))
-        ):
+        closed = bool(self._given) or not (self.again or self.numbers)
+        for pieces in ahead(self._pieces(n_rows, closed and not self.predicts)):
             for piece in pieces:
                 self._raise_first(piece)
             for X, y, faults, _, _, n, self._means, keys in pieces:

@@ -31,7 +31,7 @@ class Linear(WithoutSupport):
     splines : bool
         Whether x are `hats` of the examples, so that f is a sum of piecewise linear functions of single features.
     pairs : int, >= 0
-        Of so many features, the first ones, x has the products of any two values as well, and squares (`products`).
+        x has the products of any two values of the first ``pairs`` features, too, and their squares (`products`).
 
     Attributes:
     w : ndarray of float64, shape (`n_weights`,)
@@ -64,8 +64,8 @@ class Linear(WithoutSupport):
 
     @property
     def _most_paired(self) -> int:
-        """How many inputs are in products (`most_paired`)."""
-        return most_paired(self._splines, self._pairs)
+        """How many inputs are in products."""
+        return _n_inputs(self._pairs, self._splines)
 
     @property
     def squared_length(self) -> float:
@@ -275,14 +275,14 @@ def row_of(
     return products(row, x, most) if most else (row, x)
 
 
-def most_paired(splines: bool, pairs: int) -> int:
-    """Return how many inputs are in products, if those of so many features are: with splines, all their functions."""
-    return pairs * len(KNOTS) if splines else pairs
+def _n_inputs(n_features: int, splines: bool) -> int:
+    """Return how many inputs so many features make: with splines, a function for each knot."""
+    return n_features * (len(KNOTS) if splines else 1)
 
 
 def n_weights(n_features: int, splines: bool, pairs: int) -> int:
     """Return how many weights a function of so many features has."""
-    n, most = (most_paired(splines, m) for m in (n_features, min(n_features, pairs)))
+    n, most = (_n_inputs(m, splines) for m in (n_features, min(n_features, pairs)))
     return (most + 1) * (most + 2) // 2 + n - most
 
 

@@ -47,8 +47,8 @@ _PROCESS = uuid.uuid4().hex
 _PARENT = "parent"
 
 
-def name_apart() -> None:
-    """Let the names of functions in compiled code be like those of no other process.
+def _name_apart() -> None:
+    """Give functions in compiled code names that no other process gives.
 
     numba counts the functions of a process from 1, and the count tells functions apart that have the same title and
     take the same types. But one process loads what several have compiled, where two such functions had the same number.
@@ -56,9 +56,9 @@ def name_apart() -> None:
     FunctionIdentity._unique_ids = itertools.count(uuid.uuid4().int >> 64)
 
 
-name_apart()
+_name_apart()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=name_apart)
+    os.register_at_fork(after_in_child=_name_apart)
 
 
 @cache

@@ -187,7 +187,8 @@ class _Played:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Set the state; in those of earlier versions, one group plays all sides on scaled rows."""
-        self.__dict__.update({"groups": [(state.pop("group"), False)]} if "group" in state else {})
+        if "group" in state:
+            state["groups"] = [(state.pop("group"), False)]
         self.__dict__.update(state)
 
     def play(self, names: list[str], X: Matrix, y: np.ndarray, where: str) -> None:

@@ -195,10 +195,9 @@ def _before(request: Request, path: Path) -> Progressed | None:
 
 
 def _is_another(request: Request, state: Progressed) -> InputError:
-    n, advice = state.session.rounds - state.base, "start again with --force"
-    if state.base:
-        advice = "new rows need a file of another name"
+    n = state.session.rounds - state.base
     were = "was" if n == 1 else "were"
+    advice = "new rows need a file of another name" if state.base else "start again with --force"
     return InputError(f"{request.source}: the file has changed since {n:,} of its rows {were} played; {advice}")
 
 

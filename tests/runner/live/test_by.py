@@ -125,6 +125,12 @@ def test_new_rows_are_predicted_by_the_models_of_their_keys(capsys):
     played = load_state("results/s-by/by.state")[0]
     for_all = played.groups[0][0].members[0].hypothesis.score(new.loc[~known, list("abc")].to_numpy())
     np.testing.assert_array_equal(out["score"][~known], for_all)
+    # In states of earlier versions, one group plays all sides.
+    older, state = object.__new__(by._Played), vars(played) | {"group": played.groups[0][0]}
+    older.__setstate__({name: value for name, value in state.items() if name != "groups"})
+    assert older.groups == played.groups
+    older.play(["<c0>"], np.ones((1, 3)), np.array([1]), "s.csv")
+    assert older.rounds == 601
     capsys.readouterr()
     new.drop(columns="customer").to_csv("new.csv", index=False)
     said = message(predict_stream, "results/s-by", "new.csv")
