@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from budgetrun.base.errors import InputError
+from budgetrun.base.errors import InputError, clipped, say
 from budgetrun.base.files import PARQUET, is_file, is_url
 from budgetrun.config.schema import Label
 from budgetrun.data import formats
@@ -181,7 +181,8 @@ def _excel(origin: Any) -> Frame:
     import pandas as pd
 
     try:
-        frame = pd.read_excel(origin.file())
+        with pd.ExcelFile(origin.file()) as book:
+            frame, sheets = pd.read_excel(book), book.sheet_names
     except ImportError as error:
         raise InputError(
             f"{origin.name}: Excel files need openpyxl; type pip install 'budgetrun[excel]', or save the sheet as CSV"
@@ -196,6 +197,8 @@ def _excel(origin: Any) -> Frame:
             frame[name] = frame[name].map(str, na_action="ignore")
     if not len(frame):
         raise InputError(f"{origin.name}: no rows in the first sheet")
+    if len(sheets) > 1:
+        say(f"{origin.name}: only the first of its {len(sheets)} sheets is read, {clipped(str(sheets[0]))}")
     return Frame(frame, origin)
 
 
@@ -261,12 +264,16 @@ def format_of(origin: Origin) -> str:
     magic = next((kind for begin, kind in _MAGIC.items() if text.lstrip().startswith(begin)), None)
     if suffix in _OTHERS or (magic is not None and magic not in READERS and magic not in whole):
         told = suffix if suffix in _OTHERS else magic
+        if isinstance(origin, Pipe) and magic in ("gzip", "bzip2", "xz"):
+            advice = f"give the path of the file, or pipe it through {magic} -dc"
+            raise InputError(f"{origin.name}: compressed ({magic}); {advice}")
         raise InputError(f"{origin.name}: format not supported ({told}); {SUPPORTED}")
     if magic is not None:
         if isinstance(origin, File) or (magic == "ipc" and not text.startswith(b"ARROW1")):
             return magic
         given = "a pipe gives CSV, an Arrow IPC stream, JSON lines or LIBSVM text"
-        raise InputError(f"{origin.name}: {given}, not {magic}; give the path of the file")
+        what = "npz, Excel or zip" if magic == "npz" else magic
+        raise InputError(f"{origin.name}: {given}, not {what}; give the path of the file")
     if text.lstrip().startswith(b"{"):
         return "jsonl"
     if _LIBSVM.match(text):

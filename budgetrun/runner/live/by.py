@@ -177,8 +177,10 @@ class _Played:
         budget = max(1, min(_MOST, fleet.memory // fleet.example_bytes(n_values)))
         everything = find("auto")()
         self.sides = {FOR_ALL: SelfTunedForgetron(budget=budget)}
-        if everything.bytes_in_use(everything.budget, first.shape[1]) <= fleet.memory:
+        if (needed := everything.bytes_in_use(everything.budget, first.shape[1])) <= fleet.memory:
             self.sides["auto, for all"] = everything
+        else:
+            said.append(f"auto, for all, is left out: it takes {sized(needed)}, more than --memory-for-all.")
         # With each, whether it reads rows as they are.
         self.groups = [(Group(kernel, [one]), one.standardises) for one in self.sides.values()]
         self.rounds, self.mistakes = 0, np.zeros(1 + len(self.sides), dtype=np.int64)

@@ -251,7 +251,7 @@ def _completed(entry: dict[str, Any], request: Request, problem: Problem) -> tup
     budget = {"budget": list(request.budgets)} if "budget" in wanted else {}
     required = {name for name, one in wanted.items() if one.default is one.empty} - entry.keys()
     seeds = {"seeds": request.seeds} if learner.draws and request.seeds > 1 else {}
-    label = f"{entry['name']}({learner.variant})" if learner.variant else entry["name"]
+    label = entry.get("label") or (f"{entry['name']}({learner.variant})" if learner.variant else entry["name"])
     entry = budget | entry | {name: STARTING[name] for name in STARTING if name in required} | seeds
     return entry, label, learner.family
 

@@ -331,7 +331,7 @@ def test_every_format_gives_the_same_table(tmp_path, kind):
 def test_a_pipe_gives_the_same_table_but_for_what_is_known_in_advance(tmp_path, kind):
     content = write(tmp_path / f"t.{kind}").read_bytes()
     if kind.endswith((".gz", ".bz2", ".xz")):
-        assert "format not supported" in message(open_table, io.BytesIO(content))
+        assert "or pipe it through" in message(open_table, io.BytesIO(content))
         return
     reading, writing = os.pipe()
     os.write(writing, content)
@@ -447,6 +447,8 @@ def test_what_is_not_supported_is_said(tmp_path, name, content, told):
     assert told in message(open_table, tmp_path / name)
     if content and name == "a":
         assert "format not supported" in message(open_table, io.BytesIO(content))
+    elif content == b"PK\3\4" and name == "a.zip":
+        assert "not npz, Excel or zip; give the path of the file" in message(open_table, io.BytesIO(content))
 
 
 @pytest.mark.parametrize(("learned", "told"), [({"n_features": 4}, "4"), ({"columns": []}, "a table of columns")])

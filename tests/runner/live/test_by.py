@@ -59,6 +59,7 @@ def test_each_key_learns_alone_and_errs_less(capsys, drawn):
     assert lines[-1] == f"{told}: results/s-by/report.html"
     page = Path("results/s-by/report.html").read_text(encoding="utf-8")
     assert "&lt;c0&gt;" in page
+    assert "auto, for all, is left out: it takes " in page
     assert "<c0>" not in page
     height, width, _ = imread("results/s-by/held.png").shape
     assert width / height == pytest.approx(11 / 4.2, rel=0.01)

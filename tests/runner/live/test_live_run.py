@@ -80,6 +80,11 @@ def stopped_after(monkeypatch, rounds, number=None):
     monkeypatch.setattr(run_module._Run, "_tick", tick)
 
 
+def test_a_label_of_its_own():
+    assert run_module.run(request(algorithms=("rbp:label=mine,budget=9", "rbp"))) == 0
+    assert {label for _, label, *_ in rows("results/s")} == {"mine", "rbp", "logistic", "majority"}
+
+
 @pytest.mark.parametrize("options", [{}, {"shuffle": 3}, {"gamma": ("auto", "0.1")}, {"scale": "unit_norm"}])
 def test_the_config_that_it_writes_gives_the_same_runs(options):
     assert run_module.run(request(**options)) == 0

@@ -77,6 +77,15 @@ def test_excel_columns_that_mix_words_and_numbers_are_as_in_a_csv_file():
     raises(InputError, re.escape(told), list, open_table(excel(frame), label="y", missing="zero").chunks())
 
 
+def test_of_several_sheets_the_first_is_read(frame, capsys):
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter("s.xlsx") as book:
+        frame.to_excel(book, sheet_name="one", index=False)
+        frame.to_excel(book, sheet_name="two", index=False)
+    open_table("s.xlsx")
+    assert capsys.readouterr().err == "s.xlsx: only the first of its 2 sheets is read, one\n"
+
+
 @pytest.mark.parametrize("written", [parts, excel, zipped, url])
 def test_a_table_from_elsewhere_is_the_one_in_a_file(frame, written):
     run(Request("s.csv", name="file", **FAST))
