@@ -68,8 +68,14 @@ def test_members_are_dropped_as_in_the_reference(monkeypatch, task, long_tails, 
     trace = function(X, y, None, 14) if function else reference.multiclass(X, y, None, N_CLASSES, 14)
     group = group_of(task)
     np.testing.assert_allclose(played(group, X, y).T, trace.scores, rtol=1e-8, atol=1e-9)
-    members = group.members[0].hypothesis.members
+    stack = group.members[0].hypothesis
+    members = stack.members
     assert sum(m["live"] for m in members if raced(m)) == 2
+    # What was dropped is played no more.
+    playing = {
+        k for at, one in stack._groups for m, (k, _) in zip(one.members, stack._of(at), strict=True) if m.hypothesis
+    }
+    assert playing == {k for k, m in enumerate(members) if m["live"]}
     assert len({m["by_rank"] for m in members}) == 1 + long_tails
     for inputs in (False, True):
         assert len({m["live"] for m in members if not raced(m) and m["by_rank"] is inputs}) <= 1
