@@ -59,7 +59,8 @@ class Encoder:
 
     Rows that are vectors already have ``vectors`` features; other features follow from the columns of the table.
     ``unknown`` counts, for each category column, the rows whose category was not known; they have zeros there.
-    With ``means``, missing values of columns are filled, and ``lost`` counts them by position.
+    With ``means``, missing values of columns are filled, and ``lost`` counts them by position. All that is counted
+    begins again with each reading.
     """
 
     def __init__(
@@ -70,7 +71,8 @@ class Encoder:
         means: Means | None = None,
         key: Column | None = None,
     ) -> None:
-        self.means, self.lost = means, dict.fromkeys((column.position for column in columns), 0)
+        self.means, self._before = means, means and (means.totals, means.counts)
+        self.lost = dict.fromkeys((column.position for column in columns), 0)
         self.label = next((column for column in columns if column.kind == "label"), None)
         self.key, self.vectors, self.sparse = key, vectors, sparse
         self.inputs = [column for column in columns if column.features]
@@ -89,6 +91,12 @@ class Encoder:
         # The position of each feature's column.
         self.positions = np.repeat([column.position for column in self.inputs], sizes)
         self.sparse = is_sparse(len(self.features), len(self.inputs))
+
+    def begin(self) -> None:
+        """Begin a reading: the batches that come are all."""
+        self.unknown, self.lost = dict.fromkeys(self.unknown, 0), dict.fromkeys(self.lost, 0)
+        if self.means is not None and self._before is not None:
+            self.means.totals, self.means.counts = self._before
 
     def pieces(self, batch: Batch, n_rows: int, classes: Sequence[Label] | None) -> Iterator[Piece]:
         """Yield the examples of a batch, at most ``n_rows`` at a time; labels must be in ``classes``, if given."""

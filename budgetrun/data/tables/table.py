@@ -281,7 +281,7 @@ class Table:
         """Yield all examples; with ``closed``, a label that is not one of the classes is a fault."""
         encoder, digest = self._encoder, None if self._reader.origin.has_bytes else Digest()
         classes = (self.classes or None) if closed else None
-        encoder.unknown.update(dict.fromkeys(encoder.unknown, 0))
+        encoder.begin()
         for batch in self._reader.batches(encoder.wanted):
             pieces = None if batch is None else list(encoder.pieces(batch, n_rows, classes))
             for piece in pieces if pieces and digest else ():

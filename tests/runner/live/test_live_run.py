@@ -158,6 +158,21 @@ def test_an_interrupted_run_continues(monkeypatch, capsys):
     assert "finished" in capsys.readouterr().err
 
 
+def test_a_shuffled_file_with_gaps_may_be_read_twice(monkeypatch):
+    table = pd.read_csv("s.csv")
+    table.loc[::7, "a"] = None
+    table.to_csv("s.csv", index=False)
+    given = {"shuffle": 3, "algorithms": ("perceptron",), "seeds": 1}
+    assert run_module.run(request(**given)) == 0
+    # Then the rows are counted first.
+    assert run_module.run(request(**given, classes=("no", "yes"), results=Path("t"))) == 0
+    assert counts("t/s") == counts("results/s")
+    stopped_after(monkeypatch, 200, signal.SIGINT)
+    assert run_module.run(request(**given, results=Path("u"))) == 130
+    assert run_module.run(request(**given, results=Path("u"))) == 0
+    assert counts("u/s") == counts("results/s")
+
+
 def test_the_error_of_a_first_round(monkeypatch, capsys):
     Path("one.csv").write_text("a,y\n1,3\n")
     stopped_after(monkeypatch, 1, signal.SIGINT)
