@@ -54,10 +54,10 @@ class Session:
         For each learner, the row of labels that it reads; None for the first.
     metrics : sequence of str
         As in `Tally`.
-    n_rounds : int or None
-        The rounds of the stream; None if their number is not known. If it is, `columns` also has the errors on the
-        first tenth of the rounds; with the metric ``prefix_log_loss``, on as many tenths, at most half of the rounds,
-        as have 50 examples of every class.
+    labels : ndarray of shape (n_rows, T), or None
+        All labels of the stream; None if they are not known. If they are, `columns` also has the errors of each player
+        on the first tenth of the rounds; with the metric ``prefix_log_loss``, on as many tenths, at most half of the
+        rounds, as have 50 examples of every class in its row of labels.
     looks : bool
         True to count classes and features as well, for warnings.
     isolate : tuple of exception types
@@ -68,10 +68,9 @@ class Session:
         True if `run` scales rows by those before them: learners that do so themselves take the others.
     """
 
-    prefix: int | None = None
-    # The log losses of the learners in the prefix, and the examples of each class there, by row of labels.
+    # The rounds of each player's prefix, none if those of the stream are not known; and the learners' log losses there.
+    _prefixes: Sequence[int] = ()
     _early: Tallies | None = None
-    _in_prefix: Any = 0
     _weighs = False
     # The groups that take examples as they are given; none in states of earlier versions.
     _as_given: Sequence[int] = ()
@@ -87,7 +86,7 @@ class Session:
         dtype: str,
         rows: Sequence[int] | None = None,
         metrics: Sequence[str] = (),
-        n_rounds: int | None = None,
+        labels: np.ndarray | None = None,
         looks: bool = False,
         isolate: tuple[type[BaseException], ...] = (),
         guard: Guard | None = None,
@@ -100,6 +99,7 @@ class Session:
         # None in old states.
         self._rows: Sequence[int] | None = rows or [0] * len(learners)
         kinds = [(str(kernel), running and learner.standardises) for kernel, learner in learners]
+        n_rounds = None if labels is None else labels.shape[1]
         of_groups = [[i for i, own in enumerate(kinds) if own == kind] for kind in dict.fromkeys(kinds)]
         self._as_given = [g for g, own in enumerate(of_groups) if kinds[own[0]][1]]
         self._places = [(g, own.index(i)) for i in range(len(learners)) for g, own in enumerate(of_groups) if i in own]
@@ -119,17 +119,21 @@ class Session:
             self.measures = Errors(len(learners))
         elif metrics and learners:
             tallies = partial(Tally, n_classes=self._options["n_classes"], tie=tie)
-            if n_rounds and PREFIX_LOG_LOSS in metrics:
+            if labels is not None and PREFIX_LOG_LOSS in metrics:
                 self._early = Tallies([tallies(["log_loss"]) for _ in learners])
             if wanted := [name for name in metrics if name not in (PREFIX_LOG_LOSS, KEPT_BYTES)]:
                 self.measures = Tallies([tallies(wanted) for _ in learners])
         if self.problem.of_classes:
             self.counts.labels = np.zeros(n_classes, dtype=np.int64)
         self.curve = Curve(len(learners), self.problem.curves(metrics) if learners else (), n_rounds)
-        self.prefix, self._looks = n_rounds and prefix_of(n_rounds), looks
-        self._weighs = KEPT_BYTES in metrics
-        self._half = (n_rounds or 0) // 2
-        self._of_prefix: list[dict[str, Any]] = []
+        self._looks, self._weighs = looks, KEPT_BYTES in metrics
+        if labels is not None:
+            rows_of_players = [*self._rows, *(0 for _ in self.selections)]
+            chosen_by_loss = self.problem.of_classes and PREFIX_LOG_LOSS in metrics
+            codes = [self.problem.codes(row) if chosen_by_loss else None for row in labels]
+            of_rows = [prefix_of(labels.shape[1], own, n_classes) for own in codes]
+            self._prefixes = [of_rows[row] for row in rows_of_players]
+        self._of_prefix: list[dict[str, Any]] = [{} for _ in self._prefixes]
 
     @property
     def problem(self) -> Problem:
@@ -179,8 +183,7 @@ class Session:
             start, n = 0, X.shape[0]
             while start < n:
                 point, stop = self.curve.next(self.rounds)
-                if self.prefix is not None and self.rounds < self.prefix:
-                    stop = min(stop, self.prefix)
+                stop = min([stop, *(prefix for prefix in self._prefixes if prefix > self.rounds)])
                 end = min(n, start + stop - self.rounds)
                 with whole():
                     given = X[start:end]
@@ -207,20 +210,17 @@ class Session:
             own = [labels[row] for row in self._rows or [0] * len(scores)]
             if self.measures is not None:
                 self.measures.add(scores, own)
-            if self._early is not None and counts.rounds < (self.prefix or 0):
+            if self._early is not None and counts.rounds < max(self._prefixes):
                 self._early.add(scores, own)
-                codes, n = map(self.problem.codes, labels), len(counts.labels)
-                self._in_prefix = self._in_prefix + np.array([np.bincount(row, minlength=n) for row in codes])
         if self._looks:
             counts.look(X, self.problem.codes(labels[0]))
         counts.rounds += X.shape[0]
-        if counts.rounds == self.prefix and self._early is not None and self._in_prefix.min() < FEWEST:
-            self.prefix = max(self.prefix, min(self._half, self.prefix + prefix_of(2 * self._half)))
-        if counts.rounds == self.prefix:
-            self._of_prefix = [{"prefix_examples": self.prefix, "prefix_mistakes": n} for n in self._mistakes()]
+        for i in [i for i, prefix in enumerate(self._prefixes) if prefix == counts.rounds]:
+            self._of_prefix[i] = {"prefix_examples": counts.rounds, "prefix_mistakes": self._mistakes()[i]}
             if isinstance(self.measures, Errors):
-                for i, columns in enumerate(self._of_prefix):
-                    columns["prefix_rmse"] = self.measures.rmse(i)
+                self._of_prefix[i]["prefix_rmse"] = self.measures.rmse(i)
+            if self._early is not None and self.members[i].error is None:
+                self._of_prefix[i][PREFIX_LOG_LOSS] = self._early.columns(i)["log_loss"]
 
     def record(self) -> None:
         """Add a point to the curves, if they do not have it."""
@@ -248,8 +248,6 @@ class Session:
             return prefix | self.selections[i - n].columns()
         member = self.members[i]
         count = member.count
-        if self._early is not None:
-            prefix = prefix | {PREFIX_LOG_LOSS: self._early.columns(i)["log_loss"]}
         if self._weighs:
             group, at = self._places[i]
             prefix = prefix | {KEPT_BYTES: self._groups[group].kept_bytes(at)}
@@ -407,9 +405,16 @@ def checkpoints(n_rounds: int) -> np.ndarray:
     return np.unique(np.concatenate([np.rint(grid).astype(int), np.arange(step, n_rounds, step)]))
 
 
-def prefix_of(n_rounds: int) -> int:
-    """Return the length of the prefix on which settings may be chosen: a tenth of the rounds, at least 1."""
-    return max(1, math.floor(n_rounds / 10 + 0.5))
+def prefix_of(n_rounds: int, codes: np.ndarray | None = None, n_classes: int = 0) -> int:
+    """Return the length of the prefix on which settings may be chosen: a tenth of the rounds, at least 1.
+
+    With the classes of all rounds, ``codes``, it is as many tenths as have `FEWEST` examples of each of ``n_classes``,
+    but not more than half of the rounds.
+    """
+    prefix, half = max(1, math.floor(n_rounds / 10 + 0.5)), n_rounds // 2
+    while codes is not None and prefix < half and np.bincount(codes[:prefix], minlength=n_classes).min() < FEWEST:
+        prefix = min(half, prefix + prefix_of(2 * half))
+    return prefix
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------

@@ -237,8 +237,9 @@ def compare(
     notes: list[str] = []
     if any(len(one.results.settings(one.label, data)) > 1 for one in found for data in one.results.datasets):
         # A label has the setting that the first tenth of each stream chooses.
-        shown, how = LATER.get(shown, shown), ChooseSpec(by="prefix")
-        choices = [choose(one.results, TableSpec(name="compare", columns=(one.label,), choose=how)) for one in found]
+        spec = TableSpec(name="compare", quantity=shown.name, choose=ChooseSpec(by="prefix"))
+        choices = [choose(one.results, spec.model_copy(update={"columns": (one.label,)})) for one in found]
+        shown = LATER.get(shown, shown)
         notes += [note for choice in choices for note in choice.notes]
         found = [replace(one, results=choice.results) for one, choice in zip(found, choices, strict=True)]
     short = [f"{one.label}@{one.budget}" if one.budget else one.label or one.results.folder.name for one in found]

@@ -13,6 +13,7 @@ from typing import Any
 
 from budgetrun import engine
 from budgetrun.base.errors import InputError
+from budgetrun.base.problem import PREFIX_LOG_LOSS
 from budgetrun.config import kinds
 from budgetrun.config.schema import Config, DatasetSpec, RunSpec, SelectSpec
 from budgetrun.data.streams import STREAM_REVISION, StreamInfo
@@ -25,6 +26,8 @@ JOB_REVISION = 1
 EVALUATION_REVISION = 1
 # Raised whenever `play.metrics` changes a number; part of the run ids of configs that ask for metrics.
 METRICS_REVISION = 1
+# That of prefixes of several splits, and of selections, with the metric `PREFIX_LOG_LOSS`.
+PREFIX_REVISION = 2
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
 # And those of a user's own file.
@@ -108,6 +111,8 @@ def run_ids(
         what["typed"] = spec.typed
     if config.metrics:
         what["metrics"] = [METRICS_REVISION, *sorted(config.metrics)]
+    if PREFIX_LOG_LOSS in config.metrics and len(info.task_names) > 1:
+        what["prefix"] = PREFIX_REVISION
     # A plan may have a million runs, and few specs: the text is made once for each spec.
     a, b, c, d, e = json.dumps(what, sort_keys=True).split(f'"{_HOLE}"')
 
@@ -128,7 +133,8 @@ def revision_of_rule(spec: SelectSpec) -> str:
     return f"{spec.rule} {selection.registry()[spec.rule].revision}"
 
 
-def selection_id(spec: SelectSpec, candidates: Sequence[str]) -> str:
+def selection_id(config: Config, spec: SelectSpec, candidates: Sequence[str]) -> str:
     """Return a hash of everything that determines the outcome of a selection, given the run ids of its candidates."""
-    what = [spec.label, revision_of_rule(spec), spec.parameters, list(candidates)]
+    what: list[Any] = [spec.label, revision_of_rule(spec), spec.parameters, list(candidates)]
+    what += [PREFIX_REVISION] if PREFIX_LOG_LOSS in config.metrics else []
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]

@@ -345,9 +345,9 @@ def _play_built(built: list[_Played], task: str, stream: Stream, settings: Setti
             selections,
             task=task,
             **options,
-            rows=[tasks.index(one.run.task) for one in built],
+            rows=None if selections else [tasks.index(one.run.task) for one in built],
             metrics=settings.metrics,
-            n_rounds=n_rounds,
+            labels=Y,
             isolate=isolated,
             guard=(lambda i, seconds: limit.of(ids[i], seconds)) if settings.timeout_seconds else None,
         )

@@ -339,7 +339,7 @@ def _runs(
         for select in config.select:
             candidates = tuple(run for run in found if run.spec.label in select.of)
             rule = RunSpec(select.label, select.rule, None, select.parameters, task=candidates[0].spec.task)
-            run_id = identity.selection_id(select, [run.run_id for run in candidates])
+            run_id = identity.selection_id(config, select, [run.run_id for run in candidates])
             yield Run(run_id, rule, dataset.label, task, repetition, candidates=candidates)
 
 

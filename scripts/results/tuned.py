@@ -85,7 +85,7 @@ def of_learner(name: str, variant: str | None, given: dict[str, Any], X: Any, y:
     made = [(text(one, given), find(name, variant)(**one)) for one in settings(given)]
     options: dict[str, Any] = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64"}
     learners = [(Gaussian(gamma=GAMMA), learner) for _, learner in made]
-    session = Session(learners, **options, metrics=("prefix_log_loss",), n_rounds=len(y))
+    session = Session(learners, **options, metrics=("prefix_log_loss",), labels=y[None])
     session.run([(X, y[None])])
     found = {}
     for i, (setting, _) in enumerate(made):

@@ -6,9 +6,11 @@ import pytest
 from budgetrun.kernels import Gaussian
 from budgetrun.learners import find
 from budgetrun.play.metrics import Tally
+from budgetrun.play.selection import Selection, registry
 from budgetrun.play.session import Session
 
 T = 1000
+PREFIX = "prefix_examples", "prefix_mistakes", "mistakes"
 
 
 def stream(n_rare):
@@ -21,7 +23,7 @@ def stream(n_rare):
 
 def played(X, y, metrics=("prefix_log_loss",), pieces=1):
     learners = [(Gaussian(gamma=0.5), find(name)()) for name in ("perceptron", "majority")]
-    options = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64", "n_rounds": T}
+    options = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64", "labels": y[None]}
     session = Session(learners, metrics=metrics, **options)
     step = -(-T // pieces)
     session.run([(X[i : i + step], y[None, i : i + step]) for i in range(0, T, step)])
@@ -50,3 +52,22 @@ def test_it_is_the_log_loss_of_the_online_probabilities_so_far():
     assert whole[1]["prefix_log_loss"] == tally.columns()["log_loss"]
     assert whole[1]["prefix_mistakes"] == sum((s >= 0) != (label > 0) for s, label in zip(scores, y, strict=False))
     assert "prefix_log_loss" not in played(X, y, ())[0]
+
+
+def test_each_stream_of_labels_has_a_prefix_of_its_own_and_rules_have_that_of_their_candidates():
+    (X, rare), (_, often) = stream(50), stream(200)
+    options = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64", "metrics": ("prefix_log_loss",)}
+    learners = [(Gaussian(gamma=0.5), find("perceptron")()) for _ in range(2)]
+    for Y, rows in (np.array([rare, often]), [0, 1]), (np.array([often, rare]), [1, 0]):
+        session = Session(learners, rows=rows, labels=Y, **options)
+        session.run([(X, Y)])
+        own = [session.columns(i) for i in range(2)]
+        assert [one["prefix_examples"] for one in own] == [500, 300]
+        for y, found in (rare, own[0]), (often, own[1]):
+            alone = Session(learners[:1], labels=y[None], **options)
+            alone.run([(X, y[None])])
+            assert found == alone.columns(0) | {"seconds": found["seconds"]}
+            named = {name: options[name] for name in ("n_classes", "tie", "dtype")}
+            rule = Session([], [Selection(registry()["hedge"](), learners[:1], **named)], labels=y[None], **options)
+            rule.run([(X, y[None])])
+            assert {name: rule.columns(0)[name] for name in PREFIX} == {name: found[name] for name in PREFIX}

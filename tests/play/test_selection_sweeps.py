@@ -22,6 +22,18 @@ SWEPT = {
 }  # fmt: skip
 
 
+def test_a_rule_with_one_candidate_has_its_errors_after_a_longer_prefix(tmp_path, capsys, no_pictures):
+    given = {"metrics": ["prefix_log_loss"], "algorithms": [{"name": "perceptron"}]}
+    given |= {"select": [{"rule": "hedge", "of": "perceptron", "label": "h"}]}
+    given |= {"report": {"tables": [{"name": "t", "choose": {"by": "prefix"}}]}}
+    path = config(tmp_path, **given)
+    assert run(capsys, "sweep", path, "--results", tmp_path, "--jobs", 1)[0] == 0
+    Report(tmp_path / "small").write()
+    text = (tmp_path / "small" / "tables" / "t.md").read_text().replace("\\", "")
+    assert re.search(r"^\| noisy_gaussians +\| +(\S.+\S) \| +\1 \|$", text, re.MULTILINE)
+    assert "the first part is up to 40% on noisy_gaussians." in text
+
+
 def test_a_sweep_has_a_run_of_the_rule_for_each_stream(tmp_path, capsys, no_pictures):
     path = config(tmp_path, **SWEPT)
     assert run(capsys, "sweep", path, "--results", tmp_path, "--jobs", 1)[0] == 0

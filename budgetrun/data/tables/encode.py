@@ -71,7 +71,7 @@ class Encoder:
         means: Means | None = None,
         key: Column | None = None,
     ) -> None:
-        self.means, self._before = means, means and (means.totals, means.counts)
+        self.means, self._before = means, (means.totals, means.counts) if means else None
         self.lost = dict.fromkeys((column.position for column in columns), 0)
         self.label = next((column for column in columns if column.kind == "label"), None)
         self.key, self.vectors, self.sparse = key, vectors, sparse

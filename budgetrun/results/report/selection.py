@@ -12,7 +12,7 @@ from budgetrun.config import quantities
 from budgetrun.config.quantities import ONLINE_ERROR, PREFIX_MISTAKES, QUANTITIES, RMSE, Quantity
 from budgetrun.config.schema import TableSpec
 from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumbers, measure, places_of
-from budgetrun.results.store.read import NO_SETTING, Results, Setting
+from budgetrun.results.store.read import NO_SETTING, Results, Setting, listed
 
 # What is shown of the remaining rounds after a choice by the first tenth.
 LATER = {ONLINE_ERROR: quantities.REST_ERROR, RMSE: quantities.REST_RMSE}
@@ -119,7 +119,8 @@ def choose(results: Results, spec: TableSpec) -> Choice:
         replace(results, runs=_without_settings(runs, order), failed=_without_settings(failed, order)),
         texts,
         candidates,
-        _notes(how.by, quantity, _named(without, settings), error, early, spec.quantity == error.name),
+        _notes(how.by, quantity, _named(without, settings), error, early, spec.quantity == error.name)
+        + (_longer(results, runs) if how.by == "prefix" else []),
     )
 
 
@@ -152,6 +153,14 @@ def _without_settings(runs: pd.DataFrame, order: list[Place]) -> pd.DataFrame:
     rows = {at: row[place._replace(setting=NO_SETTING)] for at, place in places_of(runs).items()}
     none = pd.Series([NO_SETTING] * len(runs), index=runs.index, dtype=object)
     return runs.assign(setting=none, place=runs["place"].map(rows))
+
+
+def _longer(results: Results, runs: pd.DataFrame) -> list[str]:
+    """Return a note on prefixes of more than a tenth."""
+    longer = runs[runs["prefix_examples"] > runs["n_examples"] / 10 + 1]
+    shares = (longer["prefix_examples"] / longer["n_examples"]).groupby(longer["dataset"], sort=False).max()
+    told = listed(f"up to {share:.0%} on {results.title(str(name))}" for name, share in shares.items())
+    return [f"A tenth with fewer than 50 examples of a class is not enough: the first part is {told}."] if told else []
 
 
 def _text(chosen: dict[Setting, int], n_streams: int) -> str:
