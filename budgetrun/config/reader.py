@@ -292,6 +292,8 @@ def _refuse(checker: Checker, values: Values, path: KeyPath, generated: bool) ->
     if not problem.of_signs:
         keys = [*(key for key in ("noise", "balanced") if values.get(key)), "positive"]
         refused += [(key, f"goes with two classes, not with task: {problem.name}; remove it") for key in keys]
+    elif values.get("task") == "equal_splits" and values.get("balanced"):
+        refused.append(("balanced", "goes with two classes, not with task: equal_splits; remove it"))
     if not problem.of_classes:
         refused += [(key, "goes with classes, not with task: regression; remove it") for key in ("test", "test_path")]
     if own or generated:

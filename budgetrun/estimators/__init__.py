@@ -235,7 +235,10 @@ def _parameters(pages: dict[Any, dict[str, str]], arguments: dict[str, Any]) -> 
 
 def _example(title: str, learner: type[Any], classifies: bool) -> list[str]:
     """Return the example of a learner, which runs it over a stream of `budgetrun.engine.examples`, as the class's."""
-    example = DocTestParser().get_examples(inspect.getdoc(learner) or "")[1]
+    examples = DocTestParser().get_examples(inspect.getdoc(learner) or "")
+    if len(examples) < 2:
+        return ["None."]
+    example = examples[1]
     call = cast(Any, ast.parse(example.source).body[0]).value.value
     *before, X = _STREAMS[call.func.id]
     given = ", ".join(map(ast.unparse, (*call.args[0].keywords, *call.keywords)))

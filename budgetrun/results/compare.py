@@ -265,9 +265,11 @@ def compare(
 
 
 def _open(given: str) -> Contender:
-    folder, colon, label = given.rpartition(":")
-    if not colon or Path(given).is_dir():
+    if ":" not in given or Path(given).is_dir():
         return Contender(given, load(Path(given)))
+    # Folders and labels may have colons of their own.
+    cuts = [(given[:at], given[at + 1 :]) for at, sign in enumerate(given) if sign == ":"]
+    folder, label = next((cut for cut in cuts if Path(cut[0]).is_dir()), cuts[-1])
     results = load(Path(folder))
     budget = ""
     if label not in results.labels and label.rpartition("@")[0] in results.labels:

@@ -56,7 +56,10 @@ def line(folder: Path, manifest: dict[str, Any], planned: tuple[Config, Plan], r
     told += f", data missing for {', '.join(plan.missing)}" if plan.missing else ""
     if n_finished < len(plan.runs) or plan.missing:
         results = folder.parent if config.profile == "full" else folder.parent.parent
-        told += f"; to complete it: {Options(results, shard=parse(manifest.get('shard'))).command(config)}"
+        options = Options(results, shard=parse(manifest.get("shard")))
+        place = options.folder(config)
+        moved = "" if place.resolve() == folder.resolve() else f", move it to {place}, and type"
+        told += f"; to complete it{moved}: {options.command(config)}"
     return told
 
 

@@ -73,6 +73,8 @@ MISTAKES = [
      ["4: datasets[1].label: label 'mine' is already used by datasets[0]; give this entry a label of its own"]),
     (4, "  - {name: digits, task: multi}",
      ["4: datasets[1].task: must be one of binary, equal_splits, multiclass, regression, got 'multi'"]),
+    (4, "  - {name: digits, task: equal_splits, balanced: true}",
+     ["4: datasets[1].balanced: goes with two classes, not with task: equal_splits; remove it"]),
     (4, "  - {name: digits, task: multiclass}",
      ["4: datasets[1].task: is multiclass, and that of datasets[0] is not; "
       "a config's datasets are all multiclass, or none is: make two configs"]),

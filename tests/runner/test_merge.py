@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import signal
 from types import SimpleNamespace
@@ -191,8 +192,8 @@ def test_a_missing_shard_is_named_and_may_come_later(whole, capsys):
     rows_of = [Store(whole / folder).rows() for folder in SHARDS]
     lost = rows_of[1].keys() - rows_of[0].keys() - rows_of[2].keys()
     assert code == 0
-    assert out.startswith(f"put/together: {32 - len(lost)} of 32 runs finished; to complete it: budgetrun sweep /")
-    assert out.endswith("/small.yaml --results put\n")
+    assert out.startswith(f"put/together: {32 - len(lost)} of 32 runs finished; to complete it, move it to put/small, ")
+    assert re.search(r" and type: budgetrun sweep /\S+/small.yaml --results put\n$", out)
     lines = err.splitlines()
     assert lines[0] == "of 3 shards, these are missing: 2"
     assert len(lines) == 1 + len(lost) <= 11

@@ -28,7 +28,8 @@ def broken(results: Results, spec: TableSpec, candidates: Sequence[Candidate]) -
     config, runs = results.config, results.runs
     own = [one for label, one in results.algorithms.items() if spec.columns is None or label in spec.columns]
     families = {one.label: results.families[one.label] for one in own}
-    scaled = [families[one.label] == "linear" and "inputs" in one.parameters for one in own]
+    data_scaled = all(one.scale != "none" for one in config.datasets)
+    scaled = [families[one.label] == "linear" and (data_scaled or "inputs" in one.parameters) for one in own]
     repetitions = int(runs.groupby("dataset")["repetition"].nunique().min())
     limits = sorted({one.n_examples for one in config.datasets if one.n_examples})
     by = spec.choose and spec.choose.by

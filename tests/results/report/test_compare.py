@@ -106,6 +106,9 @@ def test_labels_with_settings_are_chosen_on_the_first_tenth(tmp_path):
     assert list(found.grids()[0].columns)[1:4] == ["streams", *names]
     assert one.mean == pytest.approx(100 * (1900 - 150) / 9000)
     assert one.first == pytest.approx(np.mean([100 * (2000 + 100 * r - 200) / 9000 for r in range(3)]))
+    assert "online error of the remaining rounds" in found.notes[0]
+    of_updates = compare([f"{folder}:rbp", f"{folder}:norma"], quantity="support_size")
+    assert "remaining" not in of_updates.notes[0]
 
 
 def test_budgets_are_named_where_a_label_has_several(tmp_path):
@@ -117,6 +120,15 @@ def test_budgets_are_named_where_a_label_has_several(tmp_path):
     assert refused(f"{folder}:perceptron", f"{folder}:rbp@5") == "rbp@5: no budget '5'; its budgets are 100, 200"
     (one,) = compare([f"{folder}:perceptron", f"{folder}:rbp@200"]).differences
     assert one.mean == pytest.approx(22)
+
+
+def test_folders_and_labels_with_colons(tmp_path):
+    rows = [run("one", label, 20, repetition=r) for label in ("p:q@1", "rbp") for r in range(3)]
+    folder = with_data(build(tmp_path / "a:b", rows))
+    (one,) = compare([f"{folder}:p:q@1", f"{folder}:rbp"]).differences
+    assert one.mean == one.first == 20
+    assert refused(f"{folder}:p:q", f"{folder}:rbp").startswith(f"{folder}:p:q: no label 'p:q' in {folder}; its labels")
+    assert refused("none:rbp", "none:rbp").startswith("none: ")
 
 
 def test_a_label_without_the_quantity_is_refused(tmp_path):

@@ -57,6 +57,9 @@ BREAKS = "Breaks these rules of fair comparisons: {}."
 
 def test_a_table_that_breaks_no_rule_says_nothing(tmp_path):
     assert remark(tmp_path) == ""
+    # Data that are scaled need no inputs that are.
+    plain = LOGISTIC | {"parameters": {"step": STEPS}}
+    assert remark(tmp_path, algorithms=[BASELINES[0], plain, BPA], dataset=DRIFTS | {"scale": "standard"}) == ""
 
 
 @pytest.mark.parametrize(("text", "given"), [
