@@ -91,6 +91,7 @@ class Standardised:
 
     def long_tails(self, X: np.ndarray) -> bool:
         """Return whether a column has long tails; X, shape (n, d), are the rows so far."""
+        X = np.clip(X, -LARGEST, LARGEST)
         spread = np.median(np.abs(X - np.median(X, axis=0)), axis=0)
         return bool((self.squares > self.n_rows * (LONG * spread) ** 2)[spread > 0].any())
 

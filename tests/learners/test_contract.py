@@ -13,6 +13,8 @@ from budgetrun.base.problem import BINARY as TWO
 from budgetrun.base.problem import MULTICLASS, PROBLEMS, REGRESSION
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import MulticlassExpansion
+from budgetrun.engine.pool import Pool
+from budgetrun.kernels.arithmetic import TILE
 from budgetrun.learners import find, registry
 
 N_CLASSES = 5
@@ -110,6 +112,25 @@ def test_neither_block_sizes_nor_pauses_matter(case_id, block_size):
     assert (one.count.mistakes, one.count.updates) == (whole.count.mistakes, whole.count.updates)
     np.testing.assert_array_equal(one.hypothesis.rounds, whole.hypothesis.rounds)
     np.testing.assert_allclose(one.hypothesis.coef, whole.hypothesis.coef, **tolerance(one.learner))
+
+
+@pytest.mark.parametrize("case_id", firsts(CASES), ids=lambda i: f"{i}-later_values")
+def test_no_round_reads_values_of_examples_that_come_after_its_tile(case_id, monkeypatch):
+    compute = Pool.compute
+
+    def without_them(pool, *args):
+        compute(pool, *args)
+        for tile, values in enumerate(pool.tiles):
+            values[[slot for slot in pool.block_slots[TILE * (tile + 1) :] if slot < len(values)]] = np.nan
+
+    # With four features, what learners that project hold still grows after the first tile.
+    X = np.random.default_rng(0).normal(size=(256, 4))
+    numbers = np.sin(2 * X[:, 0]) + X[:, 1]
+    y = {TWO: np.sign(numbers), MULTICLASS: np.digitize(numbers, [-1, 0, 1, 2])}.get(CASES[case_id][0], numbers)
+    _, scores = play(learner_of(case_id), X, y)
+    monkeypatch.setattr(Pool, "compute", without_them)
+    _, found = play(learner_of(case_id), X, y, 256)
+    np.testing.assert_allclose(found, scores, rtol=1e-8, atol=2e-9)
 
 
 @pytest.mark.parametrize("case_id", firsts(BINARY), ids=lambda i: f"{i}-flipping_labels")

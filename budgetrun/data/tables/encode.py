@@ -259,7 +259,7 @@ def values_of(batch: Batch, wanted: Sequence[Column]) -> tuple[dict[int, Values]
             rows = np.flatnonzero(np.isin(texts.codes, other)).tolist()
             text = texts.values[texts.codes[rows[0]]] if form or not batch.cell else batch.cell(rows[0], position)
             what = {"": "not a number", BOOLEAN: "neither true nor false"}.get(form)
-            told = f"{shown(text)} is {what or f'not like the first rows: {TOLD[form]}'}"
+            told = f"{shown(text)} is {what or f'not as this column was so far: {TOLD[form]}'}"
             faults.append(Fault("text", rows[0], position, len(rows), told))
     return values, faults
 

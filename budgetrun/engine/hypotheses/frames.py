@@ -80,7 +80,9 @@ class Framed(Spanned):
         """f += weight k(x, .), for the example x of the current round, which must not lie in the span."""
         n, distance = self._n_kept, math.sqrt(self.residual)
         slot = self._pool.block_slots.item(self._round)
-        values = np.concatenate([self._pool.block[self._row_slots, self._round], self._pool.block[slot]])
+        # The pool's row of this example need not have values of rounds before it.
+        before = np.concatenate([self._row_slots, self._pool.block_slots[: self._round]])
+        values = np.concatenate([self._pool.block[before, self._round], self._pool.block[slot, self._round :]])
         row = (values - self._coordinates @ self.z) / distance
         row[n + self._round] = distance
         self._room[:, self.size] = row
@@ -158,6 +160,7 @@ class HintedFramed(Hinted, Framed):
     """
 
     form = "hinted_framed"
+    revision = 2
 
     def __init__(self, pool: Pool, window: int, hint_weight: float) -> None:
         super().__init__(pool)

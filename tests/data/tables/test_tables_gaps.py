@@ -171,10 +171,10 @@ def test_values_of_another_form_are_named():
     )
     table = open_table(io.BytesIO(f"x;d;y\n{rows}".encode()), name="s.csv", label="y")
     later = io.BytesIO(b"x;d;y\n1.5x;2024-01-01;0\n")
-    told = "s.csv:2:1: '1.5x' is not like the first rows: numbers with a decimal comma"
+    told = "s.csv:2:1: '1.5x' is not as this column was so far: numbers with a decimal comma"
     assert message(list, open_table(later, name="s.csv", encoding=table.encoding).chunks()) == told
     later = io.BytesIO(b"x;d;y\n1,5;01/02/2024;0\n")
-    told = "s.csv:2:2: '01/02/2024' is not like the first rows: days since 1970-01-01, from year, month and day"
+    told = "s.csv:2:2: '01/02/2024' is not as this column was so far: days since 1970-01-01, from year, month and day"
     assert message(list, open_table(later, name="s.csv", encoding=table.encoding).chunks()) == told
 
 

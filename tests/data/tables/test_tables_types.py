@@ -476,7 +476,8 @@ def test_a_value_of_another_form_is_one_problem(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("day,label\n" + "2024-01-02,0\n2024-01-03,1\n" * 4 + "soon,1\n")
     assert open_table(tmp_path / "a.csv", label="label").scan().problems == [
         f"{tmp_path}/a.csv: 1 of 9 rows have text in column 1 (day), which holds numbers; the first: "
-        f"{tmp_path}/a.csv:10:1: 'soon' is not like the first rows: days since 1970-01-01, from year, month and day"
+        f"{tmp_path}/a.csv:10:1: 'soon' is not as this column was so far: "
+        "days since 1970-01-01, from year, month and day"
     ]
 
 
