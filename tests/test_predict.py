@@ -97,6 +97,9 @@ def test_a_feature_is_no_label(suffix):
     said = predict("results/train", f"t.{suffix}", "--label", "a", code=2)[1]
     told = "label: column 1 (a) is a feature of the table that was learned; name another column"
     assert said == f"t.{suffix}: {told}\n"
+    FRAME.to_csv("without.csv", index=False)
+    said = predict("results/train", "without.csv", "--label", "z", code=2)[1]
+    assert said.startswith("without.csv: label: no column 'z'; its columns are a b")
 
 
 def test_columns_without_names_go_by_position(tmp_path):

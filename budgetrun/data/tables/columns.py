@@ -254,13 +254,14 @@ def fitted_columns(
         if n == n_features and not by_name and column.kind == "label":
             continue
         at += 1
-        if by_name and name not in places:
+        if column.kind == "label" and label is not None:
+            position = find_column(given, label, where, "label").position
+        elif by_name and name not in places:
             if column.kind in ("label", "index"):
                 continue
             raise InputError(f"{where}: column '{column.name}' of the table that was learned is missing")
-        position = places[name] if by_name else at
-        if column.kind == "label" and label is not None:
-            position = find_column(given, label, where, "label").position
+        else:
+            position = places[name] if by_name else at
         fitted.append(replace(column, position=position))
     at_label = {column.position for column in fitted if column.kind == "label"}
     if both := [one for one in fitted if one.position in at_label and one.kind not in ("label", "index")]:
