@@ -161,13 +161,10 @@ class Running(Standardised):
         try:
             super().scale(X, learn)
         except FloatingPointError:
-            values = X if isinstance(X, np.ndarray) else X.data
-            at = int(np.abs(values).argmax())
-            j = at % values.shape[1] if values is X else X.indices[at]
-            raise OutOfRangeError(
-                f"scale: a value of feature {j + 1} is too large for 'running' in float64; correct it, leave its row "
-                "out, or use 'scale: none'"
-            ) from None
+            wrong = np.flatnonzero(~np.isfinite(self.squares))
+            value = f"a value of feature {wrong[0] + 1}" if len(wrong) else "a value"
+            advice = "correct it, leave its row out, or use 'scale: none'"
+            raise OutOfRangeError(f"scale: {value} is too large for 'running' in float64; {advice}") from None
 
     def typical(self) -> tuple[Dense, Dense]:
         """Return the mean and the deviation of each column of dense rows, shape (n_features,)."""
