@@ -161,6 +161,7 @@ class HintedFramed(Hinted, Framed):
 
     form = "hinted_framed"
     revision = 2
+    continues = (1,)
 
     def __init__(self, pool: Pool, window: int, hint_weight: float) -> None:
         super().__init__(pool)
