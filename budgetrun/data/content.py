@@ -311,7 +311,8 @@ class Pipe(Origin):
             if piece is None:
                 break
             self._held += piece
-            if self._until == math.inf and (b"\n" in piece or self._held.startswith(b"\xff\xff\xff\xff")):
+            # A first line may be a header, whose rows come later.
+            if self._until == math.inf and (self._held.count(b"\n") > 1 or self._held.startswith(b"\xff\xff\xff\xff")):
                 self._until = time.monotonic() + HEAD_SECONDS
         if not self._held:
             raise InputError(f"{self.name}: no data; it ended before the first byte")

@@ -353,6 +353,10 @@ def _task(request: Request, table: Table) -> str:
         return request.task
     shown = " ".join(map(str, table.classes[:10])) + (" ..." if n > 10 else "")
     if n < 2:
+        if request.from_pipe and not request.classes:
+            raise InputError(
+                f"{table.where}: every row that has come so far has the label {shown}; name all labels (--classes)"
+            )
         raise InputError(f"{table.where}: every row has the label {shown}; nothing can be learned from a single class")
     if n > _MOST_CLASSES:
         raise InputError(

@@ -36,7 +36,7 @@ from budgetrun.runner.live.request import FIRST, Request, choices, config_text, 
 from budgetrun.runner.live.shuffle import shuffled
 from budgetrun.runner.plan import Options, make_jobs, make_plan, specs_of
 from budgetrun.runner.progress import RowsProgress
-from budgetrun.state import STREAM_STATE, load_state, save_state, using
+from budgetrun.state import BY_STATE, STREAM_STATE, load_state, save_state, using
 
 # Examples with their classes from 0, or with numbers.
 Chunk = tuple[Matrix, np.ndarray]
@@ -116,6 +116,11 @@ def _of_model(request: Request) -> Request:
     """
     given: Any = request.continues
     folder = given.parent if given.name == STATE else given
+    if (folder / BY_STATE).is_file():
+        raise InputError(
+            f"--continue {one_line(str(given))}: has a model per key, which goes on by the same command, with further "
+            "rows as standard input"
+        )
     if not (path := folder / STATE).is_file():
         raise InputError(
             f"--continue {one_line(str(given))}: not a results folder of budgetrun run; a model that Python saved goes "
@@ -197,6 +202,10 @@ def _before(request: Request, path: Path) -> Progressed | None:
 def _is_another(request: Request, state: Progressed) -> InputError:
     n = state.session.rounds - state.base
     were = "was" if n == 1 else "were"
+    if request.from_pipe:
+        return InputError(
+            f"standard input: its rows are not the {n:,} that {were} played; without --replay they follow those"
+        )
     advice = "new rows need a file of another name" if state.base else "start again with --force"
     return InputError(f"{request.source}: the file has changed since {n:,} of its rows {were} played; {advice}")
 
@@ -347,6 +356,11 @@ class _Run:
                 session.run(self._remaining(chunks), scaled=self._scaled, whole=self._piece, after=self._tick)
         except KeyboardInterrupt:
             code = 130
+        except InputError as error:
+            if (n := session.rounds - self._begun) and self._in_parts and self._whole:
+                kept = f"{counted(n, 'row')} of this input {'was' if n == 1 else 'were'} learned"
+                raise InputError(f"{error}; {kept}: go on with what follows") from error
+            raise
         finally:
             with interrupts.ignored():
                 self.progress.close()

@@ -309,6 +309,17 @@ def test_a_pipe_without_end_gives_what_has_arrived_and_can_be_left(monkeypatch):
     assert not readers()
 
 
+def test_a_pipe_may_pause_after_its_header(monkeypatch):
+    monkeypatch.setattr(lines, "HEAD_SECONDS", 0.05)
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as file, os.fdopen(writing, "wb", buffering=0) as source:
+        source.write(b"a,y\n")
+        later = threading.Timer(0.3, source.write, [b"1,0\n2,1\n"])
+        later.start()
+        assert open_table(file, label="y").features == ["a"]
+        later.join()
+
+
 def test_a_long_stream_is_read_in_bounded_memory(monkeypatch):
     monkeypatch.setattr(lines, "BLOCK_BYTES", 1 << 16)
     monkeypatch.setattr(lines, "HEAD_BYTES", 1 << 16)

@@ -23,6 +23,7 @@ from budgetrun.runner import interrupts
 from budgetrun.runner.live import by, kept
 from budgetrun.runner.live.by import run_by
 from budgetrun.runner.live.request import Request
+from budgetrun.runner.live.run import run
 from budgetrun.state import load_state
 
 KEYS = 6
@@ -184,6 +185,12 @@ def test_auto_for_all_is_that_of_the_rows_as_they_are():
     assert by_customer(Request("s.csv", scale="running"), "100MB") == 0
     known = AutoClassifier().fit(table[list("abc")], table["label"] == "yes")
     assert pd.read_csv("results/s-by/curves.csv")["auto, for all"].iloc[-1] == known.mistakes_
+
+
+def test_it_does_not_continue_with_another_file():
+    assert by_customer(Request("s.csv", gamma=("0.3",))) == 0
+    told = "--continue results/s-by: has a model per key, which goes on by the same command, with further rows as"
+    raises(InputError, told, run, Request("s.csv", continues=Path("results/s-by")))
 
 
 def test_the_key_is_not_the_label():

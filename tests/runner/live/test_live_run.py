@@ -224,6 +224,22 @@ def test_a_pipe_continues_with_new_rows_or_from_its_first(monkeypatch, replay):
     assert counts("results/p") == counts("results/q")
 
 
+def test_what_is_said_of_the_rows_of_a_pipe(monkeypatch):
+    lines = Path("s.csv").read_bytes().splitlines(keepends=True)
+    given = {"name": "p", "classes": ("no", "yes"), "algorithms": ("rbp",)}
+    for name in ("PIECE_BYTES", "BLOCK_BYTES", "HEAD_BYTES"):
+        monkeypatch.setattr(f"budgetrun.data.content.{name}", 2000)
+    piped(monkeypatch, b"".join([*lines, *lines[1:], *lines[1:], b"1,2,3,4,red,maybe\n"]))
+    told = r":1502:6: label 'maybe' is not one of .*; [\d,]+ rows of this input were learned: go on with what follows$"
+    raises(InputError, told, run_module.run, request("-", **given))
+    piped(monkeypatch, b"".join([lines[0], *lines[::-1][:-1]]))
+    told = r"^standard input: its rows are not the [\d,]+ that were played; without --replay they follow those$"
+    raises(InputError, told, run_module.run, request("-", **given, replay=True))
+    piped(monkeypatch, b"".join([lines[0], *(line for line in lines if line.endswith(b"yes\n"))]))
+    told = r"^standard input: every row that has come so far has the label yes; name all labels \(--classes\)$"
+    raises(InputError, told, run_module.run, request("-", name="q"))
+
+
 def test_other_options_other_files_and_other_results_are_refused(monkeypatch):
     os.makedirs("results/other")
     Path("results/other/manifest.json").write_text("{}")
