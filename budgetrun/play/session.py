@@ -215,11 +215,17 @@ class Session:
         if self._looks:
             counts.look(X, self.problem.codes(labels[0]))
         counts.rounds += X.shape[0]
-        for i in [i for i, prefix in enumerate(self._prefixes) if prefix == counts.rounds]:
-            self._of_prefix[i] = {"prefix_examples": counts.rounds, "prefix_mistakes": self._mistakes()[i]}
+        if counts.rounds in self._prefixes:
+            self._end_prefixes()
+
+    def _end_prefixes(self) -> None:
+        """Keep the columns of those players whose prefix ends with the present round."""
+        mistakes, members = self._mistakes(), self.members
+        for i in (i for i, prefix in enumerate(self._prefixes) if prefix == self.rounds):
+            self._of_prefix[i] = {"prefix_examples": self.rounds, "prefix_mistakes": mistakes[i]}
             if isinstance(self.measures, Errors):
                 self._of_prefix[i]["prefix_rmse"] = self.measures.rmse(i)
-            if self._early is not None and self.members[i].error is None:
+            if self._early is not None and members[i].error is None:
                 self._of_prefix[i][PREFIX_LOG_LOSS] = self._early.columns(i)["log_loss"]
 
     def record(self) -> None:
