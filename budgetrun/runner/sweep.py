@@ -90,8 +90,8 @@ class _Sweep:
         outdated = plan.outdated(store.rows())
         if outdated:
             are, they = ("is", "it is") if len(outdated) == 1 else ("are", "they are")
-            again = "removed; those that --only asks for are run again" if self.options.only else "run again"
-            say(f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data; {they} {again}")
+            then = "removed; those that --only asks for are run again" if self.options.only else "run again"
+            say(f"{counted(len(outdated), 'run')} in {store.folder} {are} of earlier code or data; {they} {then}")
             store.prune(lambda row: row["run_id"] not in outdated)
         done = store.ids("done").intersection(run.run_id for run in plan.runs)
         remaining = plan.remaining(done, self.options.only)

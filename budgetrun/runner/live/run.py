@@ -203,9 +203,8 @@ def _is_another(request: Request, state: Progressed) -> InputError:
     n = state.session.rounds - state.base
     were = "was" if n == 1 else "were"
     if request.from_pipe:
-        return InputError(
-            f"standard input: its rows are not the {n:,} that {were} played; without --replay they follow those"
-        )
+        told = f"its rows are not the {n:,} that {were} played; without --replay they follow those"
+        return InputError(f"standard input: {told}")
     advice = "new rows need a file of another name" if state.base else "start again with --force"
     return InputError(f"{request.source}: the file has changed since {n:,} of its rows {were} played; {advice}")
 

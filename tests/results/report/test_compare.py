@@ -107,8 +107,8 @@ def test_labels_with_settings_are_chosen_on_the_first_tenth(tmp_path):
     assert one.mean == pytest.approx(100 * (1900 - 150) / 9000)
     assert one.first == pytest.approx(np.mean([100 * (2000 + 100 * r - 200) / 9000 for r in range(3)]))
     assert "online error of the remaining rounds" in found.notes[0]
-    of_updates = compare([f"{folder}:rbp", f"{folder}:norma"], quantity="support_size")
-    assert "remaining" not in of_updates.notes[0]
+    of_sizes = compare([f"{folder}:rbp", f"{folder}:norma"], quantity="support_size")
+    assert "remaining" not in of_sizes.notes[0]
 
 
 def test_budgets_are_named_where_a_label_has_several(tmp_path):
