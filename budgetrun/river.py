@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -147,7 +148,7 @@ class _Model:
                 self._learn(self._row(x), code)
             return
         self._admit(X.columns)
-        rows = self._rows(X.columns, table)
+        rows = self._rows(table, X.columns, self.column_of)
         for row, code in zip(rows, codes, strict=True):
             self._learn(row, code)
 
@@ -202,11 +203,12 @@ class _Model:
             return self._before()
         x = self._filled(x)
         row = self._row(x)
-        if row is None:
-            _check(x)
-            row = self._row(x, self._places(x))
         try:
-            return self.estimator._value(row)
+            if row is not None:
+                return self.estimator._value(row)
+            _check(x)
+            with self._places(x) as places:
+                return self.estimator._value(self._row(x, places))
         except ValueError:
             _check(x)
             raise
@@ -218,7 +220,8 @@ class _Model:
             return np.array([self._score_of(dict(zip(X.columns, row, strict=True))) for row in table.tolist()])
         if self.estimator is None or not len(table):
             return np.zeros((len(table), *np.shape(self._before())))
-        scores: np.ndarray = self.estimator._values(self._rows(X.columns, table))
+        with self._places(X.columns) as places:
+            scores: np.ndarray = self.estimator._values(self._rows(table, X.columns, places))
         return scores
 
     # -- columns -------------------------------------------------------------------------------------------------------
@@ -236,21 +239,25 @@ class _Model:
             raise
         return np.frombuffer(row)
 
-    def _rows(self, keys: Iterable[Any], table: np.ndarray) -> np.ndarray:
-        places = self._places(keys)
+    def _rows(self, table: np.ndarray, keys: Iterable[Any], places: dict[Any, int]) -> np.ndarray:
         rows = np.zeros((len(table), len(self._sums)))
         rows[:, [places[key] for key in keys]] = table
         return rows
 
-    def _places(self, keys: Iterable[Any]) -> dict[Any, int]:
-        """Return the columns, and for keys that have none the columns that they would get."""
-        places = self.column_of.copy()
+    @contextmanager
+    def _places(self, keys: Iterable[Any]) -> Iterator[dict[Any, int]]:
+        """Yield the columns, and for keys that have none the columns that they would get, during a prediction."""
+        places, width = self.column_of.copy(), len(self._sums)
         for key in keys:
             places.setdefault(key, len(places))
-        if len(places) > len(self._sums):
-            # Nothing else changes: the keys of a prediction are not remembered.
+        if len(places) > width:
             self._embed(list(self.column_of), 2 * len(places))
-        return places
+        try:
+            yield places
+        finally:
+            # Until gamma is fixed, the learner begins again with as many features as there are.
+            if len(self._sums) > width and self.estimator._early is not None:
+                self._embed(list(self.column_of), width)
 
     def _admit(self, keys: Iterable[Any]) -> None:
         """Give columns to keys that have none. If there is no room, only keys of held examples keep theirs."""

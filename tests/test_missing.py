@@ -61,6 +61,19 @@ def test_rows_with_gaps_are_those_of_a_plain_loop(model, monkeypatch, reloaded):
             np.testing.assert_array_equal(found.predict(WHOLE[:5]), [found.predict(x[None])[0] for x in WHOLE[:5]])
 
 
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_sparse_rows_count_in_means_and_may_come_after_gaps(model):
+    options = {} if isinstance(model, budgetrun.KLMS) else {"classes": [0, 1]}
+    dense, mixed = copy.deepcopy(model), copy.deepcopy(model)
+    forms = np.asarray, sp.csr_array, np.asarray, sp.csr_array
+    for start, end, form in zip((0, 9, 60, 110), (9, 60, 110, 160), forms, strict=True):
+        for one, rows in ((dense, GAPS[start:end]), (mixed, form(GAPS[start:end]))):
+            one.partial_fit(rows, LABELS[start:end], **options)
+    np.testing.assert_array_equal(mixed.predict(sp.csr_array(GAPS)), dense.predict(GAPS))
+    np.testing.assert_array_equal(mixed.typical, dense.typical)
+    np.testing.assert_array_equal(mixed._values(GAPS), dense._values(GAPS))
+
+
 def test_none_is_missing_and_other_values_are_refused():
     model = budgetrun.RBP(budget=9).fit(GAPS, LABELS)
     objects = np.where(np.isnan(GAPS), None, GAPS.astype(object))

@@ -245,6 +245,21 @@ def test_a_prediction_counts_keys_that_were_never_learned():
     assert model._scores_of(table) == estimator.decision_one([*X[0], 0.5, 0.25])
 
 
+@pytest.mark.parametrize("table", [False, True])
+def test_a_prediction_of_unknown_keys_changes_nothing_that_is_learned_later(table):
+    """Which members `auto` has depends on the number of columns, until gamma is fixed."""
+    X, y = stream(T=70)
+    model, undisturbed = (CLASSIFIERS["AutoClassifier"](budget=10) for _ in range(2))
+    for t, (x, label) in enumerate(zip(dicts(X), y, strict=True)):
+        if t == 20:
+            strange = x | {f"new {i}": 1.0 for i in range(40)}
+            assert np.isfinite(model._scores_of(pd.DataFrame([strange])) if table else model._score_of(strange))
+        for one in (model, undisturbed):
+            one.learn_one(x, label)
+    assert model.estimator.n_features_in_ == undisturbed.estimator.n_features_in_
+    assert [model._score_of(x) for x in dicts(X)] == [undisturbed._score_of(x) for x in dicts(X)]
+
+
 @pytest.mark.parametrize(("name", "T"), [("Forgetron", 700), ("NOGD", 100)])
 def test_memory_is_bounded_although_there_are_ever_new_keys(name, T):
     rng = np.random.default_rng(0)

@@ -118,8 +118,8 @@ class Group:
         Type of kernel values, and of the scores that `feed` returns. Weights and sums are always float64.
     isolate : tuple of exception types
         If a learner raises one of these, record its ``error`` and continue with the others; any other error passes.
-        Learners that share a hypothesis when one of them raises have the same ``error``. Arithmetic that overflows, or
-        is not defined, is an `OutOfRangeError` of the learner, so that scores are always finite.
+        Learners that share a hypothesis when one of them raises have the same ``error``. A score that is not finite is
+        an `OutOfRangeError` of the learner, and names its round; so is arithmetic that fails in the interpreter.
     guard : callable or None
         Called with a member before its learner's code runs; returns a context that is entered while it runs.
     watch : callable or None
@@ -418,8 +418,10 @@ class Group:
                 self._branch(player, y, t, out)
                 apart += time.perf_counter() - branched
         f.end_block()
-        if player.members and not np.isfinite(f.predictions).all():
-            raise FloatingPointError(NOT_FINITE)
+        finite = np.isfinite(f.predictions).reshape(-1, len(y)).all(axis=0)
+        if player.members and not finite.all():
+            where = f"{_name(player.members[0].learner)}, round {first + 1 + int(finite.argmin()):,}"
+            raise out_of_range(FloatingPointError(NOT_FINITE), where)
         share = (time.perf_counter() - began - apart) / max(1, len(player.members))
         for member in player.members:
             member.seconds += share

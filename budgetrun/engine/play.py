@@ -24,11 +24,15 @@ class Options(NamedTuple):
 def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
     """Do what `Hypothesis.play` says, in compiled code if the form and the rule can be compiled."""
     rounds, costs = (play_classes, (learner.costs,)) if f.scores.ndim > 1 else (_LOOPS[y.dtype.kind], ())
-    if not (f.compiled and compiling.takes(learner)):
+    if not (f.compiled and learner.compiled):
         return rounds(f, learner, y, t, options, *costs)
-    if learner.uncompiled(f):
-        return rounds(f, learner, y, t, options._replace(single=True), *costs)
-    return int(compiling.call(rounds, f, learner, y, t, options, *costs))
+    # As compiled code, which goes on with numbers that are not finite: `Group` looks at the scores.
+    with np.errstate(all="ignore"):
+        if not compiling.takes(learner):
+            return rounds(f, learner, y, t, options, *costs)
+        if learner.uncompiled(f):
+            return rounds(f, learner, y, t, options._replace(single=True), *costs)
+        return int(compiling.call(rounds, f, learner, y, t, options, *costs))
 
 
 def ready(f: Any, learner: Any, y: np.ndarray) -> bool:

@@ -375,14 +375,14 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _finite(self, X: Any) -> bool | str:
         """Return what scikit-learn is to check of values."""
-        fills = self._means is not None if hasattr(self, "_group") else self._fills
-        return "allow-nan" if fills and not sp.issparse(X) else True
+        begun = hasattr(self, "_group")
+        return "allow-nan" if (self._means is not None if begun else self._fills and not sp.issparse(X)) else True
 
     def _filled(self, X: Any, learn: bool = True) -> Any:
         """Return rows without missing values, and once one was missing with the features that tell of them."""
-        if self._means is None or sp.issparse(X):
+        if self._means is None:
             return X
-        X = X.copy()
+        X = X.toarray() if sp.issparse(X) else X.copy()
         lost = self._means.fill(X, learn)
         if learn and not self._wide and lost.any():
             self._wide, d = True, X.shape[1]

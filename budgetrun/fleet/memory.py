@@ -432,7 +432,7 @@ class SharedMemory(Compilable):
             given, of = pairs[:, 0] < END, np.repeat(np.arange(len(rows)), [len(row) // 2 for row in rows])
             values = pairs[given, 1].view(np.float32).astype(np.float64)
             return csr_array((values, (of[given], pairs[given, 0])), shape=shape)
-        packed = np.array(rows).reshape(len(slots), self.width)
+        packed = np.array(rows, dtype=self.rows.dtype).reshape(len(slots), self.width)
         if self.dtype == "bits":
             packed = np.unpackbits(packed, axis=1, count=self.n_features)
         return packed.astype(np.float64)

@@ -48,12 +48,15 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
 
     sigma in [0, 1] is sigma_{r,t}, the weight of the example to be removed; mu is y_r f'_t(x_r), its margin after the
     Perceptron's update; Q <= 15/32 (M - 1) is the damage of the earlier removals; M >= 1 counts the mistakes, including
-    the current round.
+    the current round. It is nan if the rounding errors of huge kernel
+    values have broken the condition on Q.
     """
     a = sigma * sigma - 2 * sigma * mu
     b = 2 * sigma
     c = Q - ALLOWED * M
     d = b * b - 4 * a * c
+    if c > 0:
+        return math.nan
     if a > 0 or (a < 0 and d > 0 and (-b - math.sqrt(d)) / (2 * a) > 1):
         # (-b + sqrt(d)) / 2a, without subtracting nearly equal numbers.
         return min(1.0, -2 * c / (b + math.sqrt(d)))

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import itertools
 import os
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import pytest
 import scipy.sparse as sp
 from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, firsts
 
+from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
 from budgetrun.engine.hypotheses import linear
-from budgetrun.kernels import Gaussian, compiling, sums
+from budgetrun.kernels import Gaussian, Linear, Polynomial, compiling, sums
 from budgetrun.learners import bpa, find
 
 KINDS = {"binary": "CASES", "multiclass": "MULTICLASS_CASES", "regression": "REGRESSION_CASES"}
@@ -112,6 +114,29 @@ def test_compiled_code_gives_the_same_bits(case_id, monkeypatch):
                 np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("case_id", [FIRST, *list(COMPILED)[1:]])
+def test_where_numbers_overflow_compiled_code_ends_as_the_interpreter_does(case_id, monkeypatch):
+    learner = COMPILED[case_id]
+    for scale, kernel in itertools.product((1e10, 1e60, 1e75), (Polynomial(degree=2, gamma=0.1, coef0=1), Linear())):
+        rng = np.random.default_rng(3)
+        X = rng.normal(size=(300, 5)) * rng.choice([1, scale], p=[0.9, 0.1], size=(300, 1))
+        signs, codes = rng.choice([-1, 1], size=300), rng.integers(N_CLASSES, size=300)
+        y = {"binary": signs, "multiclass": codes, "regression": X[:, 0] + signs}[learner.task]
+        ended = []
+        for on, size in itertools.product((False, True), (64, 256)):
+            monkeypatch.setattr(compiling, "on", lambda on=on: on)
+            scores = []
+            try:
+                group = Group(kernel, [copy.deepcopy(learner)], n_classes=N_CLASSES if y is codes else None)
+                for start in range(0, 300, size):
+                    scores.append(group.feed(X[start : start + size], y[None, start : start + size]))
+                ended.append(np.concatenate(scores, axis=-1).tobytes())
+            except InputError as error:
+                ended.append(str(error))
+        assert len(set(ended)) == 1, (scale, kernel, ended)
+
+
 def test_short_loops_compute_what_numpy_does():
     loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
     a, b, c = np.random.default_rng(0).normal(size=(3, 70))
@@ -148,10 +173,11 @@ def test_loops_over_the_terms_of_rows_compute_what_numpy_does(n_features):
 def test_the_cheapest_example_is_the_one_that_numpy_finds():
     loops = pytest.importorskip("budgetrun.kernels.compiling.loops")
     rng = np.random.default_rng(0)
-    for _ in range(50):
+    for k in range(80):
         weights, distances, squares = rng.integers(1, 4, (3, 20)) * (1 + 1e-10 * rng.normal(size=(3, 20)))
+        distances[rng.integers(20, size=k % 8)] = rng.choice([np.inf, np.nan]) if k < 60 else np.inf
         given = weights, distances, squares, 1e-9
-        assert loops.cheapest(*given) == bpa._cheapest(*given)
+        np.testing.assert_array_equal(loops.cheapest(*given), bpa._cheapest(*given))
 
 
 @pytest.mark.compiled

@@ -436,6 +436,11 @@ def test_bits_give_the_same_in_less_memory(kernel, shared, reloaded):
     assert (bits.predict([0] * 9, X[:9].astype(bool)) == plain.predict([0] * 9, X[:9])).all()
     np.testing.assert_allclose(bits.export(0).decision_function(X), bits.predict([0] * 200, X), atol=1e-9)
     assert (reloaded(bits).predict([1] * 9, X[:9]) == bits.predict([1] * 9, X[:9])).all()
+    for dtype in ("bits", "float32", "sparse"):
+        empty = Fleet(2_000, dtype=dtype, floor=0, gamma=0.1, shared_rows=shared, policy="equal_split")
+        empty.partial_fit(keys, X, Y)
+        assert not any(empty.facts()["held"])
+        assert not empty.export(0).decision_function(X).any()
     with pytest.raises(ValueError, match=r"^with dtype='bits', examples must be zeros and ones$"):
         bits.predict([0], np.full((1, 21), 0.5))
     raises(ValueError, r"^examples have 21 features, got 24$", bits.predict, [0], np.zeros((1, 24)))

@@ -125,6 +125,7 @@ def test_a_call_that_fails_half_way_leaves_nothing_fitted():
     (ZeroDivisionError("division by zero"), "numbers are out of range (division by zero); scale the examples, or "),
     (OverflowError(34, "too large"), "numbers are out of range ((34, 'too large')); scale the examples, or "),
     (np.linalg.LinAlgError("Singular"), "numbers are out of range (Singular); scale the examples, or "),
+    # The next score is the first one that is not finite.
     (None, "the scores are not finite; scale the examples, or "),
 ])  # fmt: skip
 def test_one_sentence_names_learner_and_round(raised, said):
@@ -145,7 +146,7 @@ def test_one_sentence_names_learner_and_round(raised, said):
     for start in range(0, 40, 10):
         scores = group.feed(BASE[start : start + 10], (2 * Y - 1)[None, start : start + 10])
     failed, good = group.members
-    assert str(failed.error) == f"perceptron, round {acted[0]}: {said}choose less extreme parameters"
+    assert str(failed.error) == f"perceptron, round {acted[0] + (raised is None)}: {said}choose less extreme parameters"
     assert isinstance(failed.error, OutOfRangeError)
     assert good.error is None
     assert np.isfinite(scores[1]).all()

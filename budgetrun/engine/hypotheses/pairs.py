@@ -53,7 +53,8 @@ def first_smallest(values: np.ndarray, errors: np.ndarray) -> int:
     ``errors``, shape (n,), bound the rounding errors of the values. Two values are equal if they differ by at most the
     larger one of their own bounds.
     """
-    return int(np.argmax(values <= values.min() + np.maximum(errors, errors[values.argmin()])))
+    least = values.argmin()
+    return int(np.argmax(values <= values[least] + np.maximum(errors, errors[least])))
 
 
 class Remembering(Expansion):

@@ -340,14 +340,16 @@ def cheapest(weights, distances, squares, rounding):
     first, least = 0, np.inf
     for i in range(len(weights)):
         lost = weights[i] * weights[i] * distances[i]
-        if lost < least:
+        if not lost >= least:
             first, least = i, lost
+            if np.isnan(lost):
+                break
     error = rounding * (weights[first] * weights[first]) * squares[first]
     for i in range(len(weights)):
         size = weights[i] * weights[i]
         if size * distances[i] <= least + max(rounding * size * squares[i], error):
             return i, size * distances[i]
-    return 0, least
+    return 0, weights[0] * weights[0] * distances[0]
 
 
 def _term(of_distance, a, b):
