@@ -172,7 +172,9 @@ def merge(folders: tuple[Path, ...], into: Path) -> None:
 @click.option("--classes", metavar="LABEL,...", help="All labels, if a pipe shows them late or some are text.")
 @click.option("--metrics", metavar="NAME,...", help="Measured besides errors: f1, kappa, auc, log_loss, ...")
 @click.option("--seeds", type=click.IntRange(1, 1000), default=3, help="Seeds of learners that draw.")
-@click.option("--shuffle", type=click.IntRange(min=0), metavar="SEED", help="Play the rows of a file in random order.")
+@click.option(
+    "--shuffle", type=click.IntRange(0, 2**63 - 1), metavar="SEED", help="Play the rows of a file in random order."
+)
 @click.option("--by", metavar="COLUMN", help="One model for each value of a column, for example each customer.")
 @click.option("--memory-for-all", metavar="SIZE", help="The memory that the models of --by share.  [default: 200MB]")
 @click.option("--name", metavar="NAME", help="Name of the results folder.  [default: that of the file]")

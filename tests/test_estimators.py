@@ -240,7 +240,7 @@ def test_bad_calls():
         budgetrun.CKS().fit(X, np.ones(len(y)))
     sentence = "y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
     raises(ValueError, f"Unknown label type: continuous.*{re.escape(sentence)}", budgetrun.CKS().fit, X, X[:, 0])
-    with pytest.raises(ValueError, match="CKS takes no sample_weight: the rule of its paper gives every example"):
+    with pytest.raises(ValueError, match="CKS takes no sample_weight: its rule gives every example"):
         budgetrun.CKS().fit(X, y, sample_weight=np.ones(len(y)))
     raises(TypeError, r"CKS\.fit has no argument 'weights'", budgetrun.CKS().partial_fit, X, y, weights=1)
     with pytest.raises(ValueError, match=r"y has labels \[5\] that are not among the classes \[-1, 1\]"):
@@ -252,6 +252,29 @@ def test_bad_calls():
     assert budgetrun.RBP(budget=20.0).fit(X, y)._member.learner.budget == 20
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = budgetrun.Nothing
+
+
+def test_what_scikit_learn_takes_but_would_be_learned_wrongly_is_refused():
+    X, y = random_stream()
+    model = budgetrun.RBP(budget=9).fit(X, y)
+    days = np.arange(len(y)).astype("datetime64[D]")
+    wrong = sp.csr_array(X)
+    wrong.indices[0] = 99
+    for given, sentence in (
+        (pd.DataFrame({0: days, "a": X[:, 0]}), r"^column 0 has dates or times: give numbers"),
+        (days[:, None], r"^X has dates or times"),
+        (np.ma.masked_array(X, X > 1), r"^the mask of a masked array would be lost: give X.filled\(numpy.nan\)$"),
+        (pd.DataFrame({"a": X[:, 0], "kind": "red"}), r"^column 'kind' is text: encode it first, as OneHotEncoder"),
+        ([[10**400, *x[1:]] for x in X.tolist()], r"^X has a number that is too large for float64"),
+        (wrong, r"^indices must be < "),
+    ):
+        raises(ValueError, sentence, budgetrun.RBP().fit, given, y)
+        if not isinstance(given, pd.DataFrame):
+            raises(ValueError, sentence, model.partial_fit, given, y)
+            raises(ValueError, sentence, model.predict, given)
+    raises(ValueError, r"^a class is missing: \[", partial(budgetrun.RBP().partial_fit, classes=[-1, 1, np.nan]), X, y)
+    fleet = budgetrun.Fleet("1MB", gamma=0.5, dtype="sparse")
+    raises(ValueError, r"^indices must be < ", fleet.partial_fit, ["a"] * len(y), wrong, y)
 
 
 def test_overflow_is_an_error_and_not_a_nan():

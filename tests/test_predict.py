@@ -61,6 +61,11 @@ def test_columns_go_by_name():
     assert [row["score"] for row in rows(predict("model", "-", given=Path("moved.csv").read_text())[0])] == expected
     assert predict("model", "moved.csv", "--output", "out.csv") == ("", f"{N} rows\n")
     assert [row["score"] for row in rows(Path("out.csv").read_text())] == expected
+    for read in ("model", "moved.csv"):
+        before = Path(read).read_bytes()
+        _, said = predict("model", "moved.csv", "--output", f"./{read}", code=2)
+        assert said.endswith(f"--output {read}: would replace what is read; give another file\n")
+        assert Path(read).read_bytes() == before
     _, said = predict("model", "numbers.csv", "--label", "first", code=2)
     assert said.endswith("the labels in column 1, such as 0, are none of the classes of the model: no yes\n")
     FRAME[["a", "b"]].to_csv("short.csv", index=False)

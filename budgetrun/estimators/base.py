@@ -157,10 +157,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @_one_thread
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "_group")
-        self._refuse_dicts(X)
-        finite = self._finite(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False, ensure_all_finite=finite)
-        X = self._filled(X, learn=False)
+        X = self._filled(self._validated(X, reset=False), learn=False)
         pieces = (_in_form(X[start : start + _ROWS], self._sparse) for start in range(0, X.shape[0], _ROWS))
         return np.concatenate([self._scores_of(piece) for piece in pieces])
 
@@ -280,10 +277,8 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _pass(self, X: Any, y: Any, classes: Any = None) -> Any:
         first, before = not hasattr(self, "_group"), self.__dict__.copy()
         self._check_in_force()
-        self._refuse_dicts(X)
         try:
-            given = {"accept_sparse": "csr", "dtype": np.float64, "reset": first, "y_numeric": self._numeric}
-            X, y = validate_data(self, X, y, **given, ensure_all_finite=self._finite(X))
+            X, y = self._validated(X, y, reset=first, y_numeric=self._numeric)
             if first:
                 self._find_classes(y, classes)
                 self._in_force = self.get_params(deep=False)
@@ -360,13 +355,30 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._group = self._started(getattr(self, "classes_", np.empty(0)))
         self._calibration = Calibration() if self._in_force.get("probabilities") else None
 
-    def _refuse_dicts(self, X: Any) -> None:
+    def _validated(self, X: Any, *y: Any, **options: Any) -> Any:
+        """Return examples, and labels, as scikit-learn checks them, and refuse what would be learned wrongly."""
         rows = X if isinstance(X, list) or (isinstance(X, np.ndarray) and X.ndim == 1) else [X]
         first = rows[0] if len(rows) else None
         # Sparse matrices of one format are dicts, too.
         if isinstance(first, dict) and not sp.issparse(first):
             name = type(self).__name__
             raise ValueError(f"budgetrun.{name} takes arrays, not dicts; for dicts use budgetrun.river.{name}")
+        if isinstance(X, np.ma.MaskedArray):
+            raise ValueError("the mask of a masked array would be lost: give X.filled(numpy.nan)")
+        _refuse_dates(X)
+        options |= {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": self._finite(X)}
+        try:
+            found = validate_data(self, X, *y, **options)
+        except OverflowError as error:
+            raise ValueError(f"X has a number that is too large for float64: {error}") from None
+        except ValueError as error:
+            if "could not convert string" in str(error) and (text := _first_text(X)):
+                raise ValueError(f"column {text} is text: encode it first, as OneHotEncoder does ({error})") from None
+            raise
+        if sp.issparse(X := found[0] if y else found):
+            # scipy looks at them only when it has to.
+            X.check_format(full_check=True)
+        return found
 
     @property
     def _fills(self) -> bool:
@@ -450,7 +462,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 raise TypeError(f"{type(self).__name__}.fit has no argument {name!r}")
             if value is not None:
                 raise ValueError(
-                    f"{type(self).__name__} takes no sample_weight: the rule of its paper gives every example the same "
+                    f"{type(self).__name__} takes no sample_weight: its rule gives every example the same "
                     "weight; leave it out, or repeat rows"
                 )
 
@@ -563,6 +575,8 @@ class BudgetClassifier(ClassifierMixin, BudgetEstimator):  # type: ignore[misc]
         except ValueError as error:
             advice = "y must be class labels; for classes made from numbers, give for example y > numpy.median(y)"
             raise ValueError(f"{error} {advice}") from None
+        if any(label != label for label in found.tolist()):
+            raise ValueError(f"a class is missing: {found.tolist()}")
         if len(found) < 2:
             raise ValueError(
                 f"y must have at least two classes, got one class, {found.tolist()}; in partial_fit, give all classes "
@@ -606,6 +620,24 @@ def _is_row(X: Any) -> bool:
 
 def _in_form(X: Any, sparse: bool) -> Any:
     return sp.csr_array(X) if sparse else dense(X)
+
+
+def _refuse_dates(X: Any) -> None:
+    of_frame = zip(X.columns, X.dtypes, strict=True) if hasattr(X, "dtypes") else ()
+    for name, dtype in of_frame or [(None, getattr(X, "dtype", None))]:
+        if getattr(dtype, "kind", "") in {"M", "m"}:
+            where = "X" if name is None else f"column {name!r}"
+            raise ValueError(f"{where} has dates or times: give numbers, for example days since the first one")
+
+
+def _first_text(X: Any) -> str:
+    """Return the name of the first column of a frame that holds text, as Python writes it; empty if there is none."""
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            return repr(name)
+    return ""
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -502,6 +502,10 @@ class Fleet:
         rows: Any = X if sp.issparse(X) else np.asarray(X)
         if rows.ndim != 2:
             raise ValueError(f"X must have the shape (n, d), got {rows.shape}")
+        if sp.issparse(rows):
+            rows = rows.tocsr()
+            # scipy looks at indices only when it has to.
+            rows.check_format(full_check=True)
         return self._stored(rows.toarray() if sp.issparse(rows) and self.dtype != "sparse" else rows)
 
     def _stored(self, rows: Any) -> Any:

@@ -56,6 +56,9 @@ def predict_stream(
         folder, path = path, path / (BY_STATE if (path / BY_STATE).is_file() else STREAM_STATE)
         if not path.is_file():
             raise InputError(f"{folder}: not a results folder of budgetrun run, nor a saved model")
+    read = [of for of in (path, Path(source)) if of.exists()]
+    if output is not None and output.exists() and any(map(output.samefile, read)):
+        raise InputError(f"--output {one_line(str(output))}: would replace what is read; give another file")
     saved, meta = load_state(path)
     if hasattr(saved, "best"):
         # A stream that `budgetrun run` has played.

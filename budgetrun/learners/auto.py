@@ -43,8 +43,9 @@ class _Auto(Learner):
     budget : int, even, >= 2
         B, the most support examples of one member (and of one class, if there are several) between rounds.
     memory : int, >= 1, or None
-        In bytes. The budget is then the largest even number up to ``budget`` for which `bytes_in_use` is at most this;
-        and members have twins only if that is at most this with twins, too. Too little for a budget of 2 is refused.
+        In bytes, without the work space for a block of 256 rows, 786,432 per kernel width. The budget is then the
+        largest even number up to ``budget`` for which `bytes_in_use` is at most this; and members have twins only if
+        that is at most this with twins, too. Too little for a budget of 2 is refused.
 
     Attributes:
     parts : list of (rate, learner)

@@ -9,10 +9,11 @@ import pytest
 from faults import message
 from made_files import COMPRESS, CONTENT, SHA256, small_card
 
-from budgetrun.base.errors import DataMissingError
+from budgetrun.base import limits
+from budgetrun.base.errors import DataMissingError, InputError
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, fetch, files, list_cards, stream_info, verify
-from budgetrun.data.content import read_content
+from budgetrun.data.content import pieces, read_content
 
 # The search
 
@@ -124,6 +125,13 @@ def answer(data, length=None):
 
 def kept(made):
     return [path.name for path in made.cache.rglob("*") if path.is_file() or ".partial" in path.name]
+
+
+def test_a_file_that_takes_too_much_memory_to_unpack_is_not_called_damaged(tmp_path):
+    (tmp_path / "small.xz").write_bytes(COMPRESS[".xz"](CONTENT))
+    sentence = r"small.xz: unpacking it takes more memory than the limit of 1.0 MB; raise the limit with --memory SIZE"
+    with limits.memory(1e6), pytest.raises(InputError, match=sentence):
+        list(pieces(tmp_path / "small.xz"))
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])

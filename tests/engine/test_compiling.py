@@ -1,6 +1,7 @@
 """Code is compiled from the sources of plain classes, gives the same bits, and is kept on disk for other processes."""
 
 import copy
+import errno
 import inspect
 import itertools
 import os
@@ -135,6 +136,27 @@ def test_where_numbers_overflow_compiled_code_ends_as_the_interpreter_does(case_
             except InputError as error:
                 ended.append(str(error))
         assert len(set(ended)) == 1, (scale, kernel, ended)
+
+
+def test_a_cache_that_is_damaged_or_full_is_as_none(tmp_path, monkeypatch):
+    structures = pytest.importorskip("budgetrun.kernels.compiling.structures")
+    monkeypatch.setattr(structures.Files, "complete", True)
+    files = structures.Files(str(tmp_path), "name", "stamp")
+    for path in (None, "name.nbi", "name.1.nbc"):
+        if path is not None:
+            (tmp_path / path).write_bytes((tmp_path / path).read_bytes()[:5])
+        assert files.load("key") is None
+        files.save("key", [1, 2])
+        assert files.load("key") == [1, 2]
+    assert structures.Files.complete
+
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(structures.caching.IndexDataCacheFile, "_save_data", full)
+    files.save("other", [3])
+    assert files.load("other") is None
+    assert not structures.Files.complete
 
 
 def test_short_loops_compute_what_numpy_does():

@@ -173,7 +173,8 @@ def find_column(columns: Sequence[Column], wanted: str | int, where: str, what: 
         at = number + len(columns) if number < 0 else number - 1
         if 0 <= at < len(columns):
             return columns[at]
-        raise InputError(f"{where}: {what}: no column {number}; columns count from 1 to {len(columns):,}")
+        known = f"columns count from 1 to {len(columns):,}, or back from -1"
+        raise InputError(f"{where}: {what}: no column {number}; {known}")
     names = listed([column.name for column in columns])
     known = f"its columns are {names}" if named else "the table has no header; give the number of the column"
     raise InputError(f"{where}: {what}: no column '{wanted}'; {known}")

@@ -119,7 +119,7 @@ def load(key: Key, source: Callable[..., Any]) -> Callable[..., Any]:
     from budgetrun.kernels.compiling import structures
 
     compiled[key] = made = structures.compiled(source, key[1:], folder())
-    if is_own(source):
+    if is_own(source) and structures.Files.complete:
         with suppress(OSError):
             if not _mark(key).parent.is_dir():
                 _forget_others()

@@ -19,7 +19,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from llvmlite import ir
 from numba.core import caching, cgutils, extending, imputils, types
 from numba.core.bytecode import FunctionIdentity
@@ -79,21 +79,38 @@ def compiled(source: Any, kinds: tuple[Kind, ...], folder: Path) -> Callable[...
     return found
 
 
-class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
     """The files of a function in the cache, with one writer: two could give different code the same name."""
 
+    # Whether all could be written.
+    complete = True
+
     def save(self, key: Any, data: Any) -> None:
-        """Write what was compiled, unless no other process can use it, or one holds the lock for long."""
+        """Write what was compiled, unless no other process can use it; the disk may be full, or the lock held."""
         if _PROCESS in str(key):
             return
-        with suppress(Timeout), FileLock(Path(self._cache_path) / "lock", timeout=10):
-            super().save(key, data)
+        try:
+            with FileLock(Path(self._cache_path) / "lock", timeout=10):
+                super().save(key, data)
+        except OSError:
+            Files.complete = False
+
+    def load(self, key: Any) -> Any:
+        """Return what was compiled; None if it is not there, or damaged."""
+        with suppress(Exception):
+            return super().load(key)
+
+    def _load_index(self) -> Any:
+        # One that is damaged is written again.
+        with suppress(Exception):
+            return super()._load_index()
+        return {}
 
 
 @contextmanager
 def _kept_in(folder: Path) -> Iterator[None]:
     before = numba.config.CACHE_DIR, caching.IndexDataCacheFile
-    numba.config.CACHE_DIR, caching.IndexDataCacheFile = str(folder), _Files
+    numba.config.CACHE_DIR, caching.IndexDataCacheFile = str(folder), Files
     try:
         yield
     finally:

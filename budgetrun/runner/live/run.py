@@ -190,10 +190,14 @@ def _before(request: Request, path: Path) -> Progressed | None:
         state.go_on(request.source)
     # Earlier versions had no option --quick.
     differing = sorted(key for key, value in asked_of(request).items() if value != state.request.get(key, False))
+    advice = "take another --name, or start again with --force"
+    if "source" in differing:
+        why = f"the last rows that its learners have seen are those of {one_line(state.request['source'])}"
+        raise OtherResults(request.folder, why, advice)
     if differing:
         names = ", ".join(options_of(differing))
-        advice = "use the same ones, take another --name, or start again with --force"
-        raise OtherResults(request.folder, f"was started with different options ({names})", advice)
+        why = f"was started with different options ({names})"
+        raise OtherResults(request.folder, why, f"use the same ones, {advice}")
     if not request.from_pipe and not state.seen and state.stamp != stamp_of(request)[: len(state.stamp)]:
         raise _is_another(request, state)
     return state

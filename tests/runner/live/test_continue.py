@@ -75,6 +75,8 @@ def test_two_files_are_one_stream(stopped, monkeypatch):
         file.write("1,2,x,yes\n")
     assert run(more) == 0
     assert pd.read_csv("p/s/runs.csv")["n_examples"].unique().tolist() == [1201]
+    with pytest.raises(InputError, match=r"^p/s: the last rows that its learners have seen are those of two.csv; take"):
+        run(asked("one.csv", results=Path("p")))
 
 
 def test_what_is_refused():
