@@ -130,8 +130,8 @@ def test_the_label_is_found_and_said(text, found):
 @pytest.mark.parametrize(("label", "told"), [
     (None, ASK),
     ("q", "label: no column 'q'; its columns are u v w"),
-    (4, "label: no column 4; columns count from 1 to 3"),
-    (0, "label: no column 0; columns count from 1 to 3"),
+    (4, "label: no column 4; columns count from 1 to 3, or back from -1"),
+    (0, "label: no column 0; columns count from 1 to 3, or back from -1"),
 ])  # fmt: skip
 def test_a_label_that_is_not_clear_is_asked_for(label, told):
     assert message(table_of, "u,v,w\n1,0.5,3\n4,5,6\n", label=label) == f"s.csv: {told}"
