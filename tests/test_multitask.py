@@ -59,6 +59,13 @@ def test_values_are_those_of_the_inverse_matrix(base, b):
         assert inverse[0, :2] == pytest.approx([2 / (K + 1), 1 / (K + 1)])
 
 
+def test_points_have_no_task():
+    kernel, _ = of("gaussian", 1.0)
+    sentence = r"^the kernel multitask\(.*\) needs the task of an example, and the points of this learner have none"
+    for learner in (find("bpa", "simple", "multiclass"), find("bsgd", "removal", "multiclass")):
+        raises(InputError, sentence, Group, kernel, [learner(budget=5)], n_classes=3)
+
+
 @pytest.mark.parametrize("kind", ["floats", "integers", "bits"])
 @pytest.mark.parametrize(
     ("learner", "sparse"), paired([("perceptron", None), ("rbp", None), ("forgetron", "self_tuned")], [False, True])

@@ -328,6 +328,7 @@ class Fleet:
             f.end_block()
             pool.release(f.held)
         f.mistakes = f.updates = int(memory.longs[number, M])
+        pool.seen = int(memory.longs[number, SEEN])
         member.learner.Q = float(memory.ones[number, Q])
         return model
 

@@ -26,7 +26,7 @@ from budgetrun.results.plotting import STYLE, styled
 from budgetrun.results.report.formats import template
 from budgetrun.results.report.numbers import by_stream, p_in_words
 from budgetrun.results.report.selection import LATER, choose
-from budgetrun.results.statistics import LEVEL, Friedman, Paired, TestName, friedman, holm, mean_ranks, paired
+from budgetrun.results.statistics import LEVEL, Friedman, Paired, TestName, friedman, holm, mean_ranks, minus, paired
 from budgetrun.results.store.files import AGAIN
 from budgetrun.results.store.read import Results, load
 
@@ -379,7 +379,7 @@ def _differences(
 ) -> list[Difference]:
     """Return the differences on all units in common; ``sign`` is -1 where larger values are better."""
     both = [(unit, values, other) for unit, values in first.values.items() for other in others if unit in other.values]
-    tests = [paired((other.values[unit] - values).to_numpy(), test) for unit, values, other in both]
+    tests = [paired(minus(other.values[unit], values).to_numpy(), test) for unit, values, other in both]
     found = []
     for (unit, values, other), one, p in zip(both, tests, holm([one.p for one in tests]), strict=True):
         n, mean, theirs = len(values), float(values.mean()), float(other.values[unit].mean())
@@ -402,7 +402,7 @@ def _overall(contenders: list[Contender], sign: int) -> list[Overall]:
         means = np.array([[one.values[unit].mean() for one in contenders] for unit in units])
         ranks = mean_ranks(sign * means)
         pairs = [
-            (contenders[i].name, contenders[j].name, paired(means[:, j] - means[:, i], "wilcoxon"))
+            (contenders[i].name, contenders[j].name, paired(minus(means[:, j], means[:, i]), "wilcoxon"))
             for i, j in combinations(range(len(contenders)), 2)
         ]
         found.append(Overall(group, len(units), ranks.tolist(), friedman(ranks, len(units)), pairs))

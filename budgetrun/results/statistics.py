@@ -5,11 +5,13 @@ References: Demsar (2006), "Statistical comparisons of classifiers over multiple
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 LEVEL = 0.05
+# Means of the same numbers, added in another order, differ by less than this, relative to them.
+ROUNDING = 1e-12
 TestName = Literal["t", "wilcoxon"]
 
 
@@ -27,6 +29,12 @@ class Paired(NamedTuple):
     effect: float
 
 
+def minus(one: Any, other: Any) -> Any:
+    """Return one - other, of arrays or series; 0 where they differ by rounding alone."""
+    found = one - other
+    return found * (abs(found) >= ROUNDING * (abs(one) + abs(other)))
+
+
 def paired(differences: np.ndarray, test: TestName = "t") -> Paired:
     """Test whether differences, shape (n,), are 0 on average (t) or symmetric about 0 (wilcoxon)."""
     from scipy.special import stdtr, stdtrit
@@ -40,6 +48,8 @@ def paired(differences: np.ndarray, test: TestName = "t") -> Paired:
     if test == "wilcoxon":
         from scipy.stats import rankdata, wilcoxon
 
+        # Differences that are equal but for rounding have one rank.
+        differences = _rounded(differences)
         ranks = rankdata(np.abs(differences))
         effect = float((ranks * np.sign(differences)).sum() / ranks.sum())
         # Equal pairs count half for either side.
@@ -70,11 +80,20 @@ class Friedman(NamedTuple):
 
 
 def mean_ranks(values: np.ndarray) -> np.ndarray:
-    """Return the mean rank of each column, 1 for the smallest value of a row; shape (n_rows, n_columns)."""
+    """Return the mean rank of each column, 1 for the smallest value of a row; shape (n_rows, n_columns).
+
+    Values that are equal but for rounding have one rank.
+    """
     from scipy.stats import rankdata
 
-    ranks: np.ndarray = np.mean(rankdata(values, axis=1), axis=0)
+    ranks: np.ndarray = np.mean(rankdata(np.apply_along_axis(_rounded, 1, values), axis=1), axis=0)
     return ranks
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Return values in parts of the largest, with so many digits that rounding makes no difference."""
+    found: np.ndarray = np.round(values / (np.abs(values).max() or 1.0), 10)
+    return found
 
 
 def friedman(ranks: np.ndarray, n: int) -> Friedman:

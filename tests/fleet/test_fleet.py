@@ -171,6 +171,9 @@ def test_export(options, reloaded):
         model = reloaded(fleet.export(key))
         assert model.decision_function(X) == pytest.approx(fleet.predict([key] * len(X), X), rel=1e-9, abs=1e-12)
         assert len(model.support_set_) == held
+        facts = fleet.facts()
+        at = fleet.keys.index(key)
+        assert (model.n_rounds_, model.mistakes_) == (facts["rounds"][at], facts["mistakes"][at])
         model.partial_fit(X, y)
         assert len(model.support_set_) <= held
     raises(KeyError, "none", fleet.export, "none")

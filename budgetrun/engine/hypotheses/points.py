@@ -47,6 +47,9 @@ class Points(Hypothesis):
     upkeep = 4
 
     def __init__(self, pool: Pool, capacity: int, n_classes: int | None = None) -> None:
+        if pool.kernel.by_place:
+            why = "needs the task of an example, and the points of this learner have none"
+            raise InputError(f"the kernel {pool.kernel} {why}: use another kernel or learner")
         super().__init__(pool, *(() if n_classes is None else (n_classes,)))
         self.n_classes = n_classes or 1
         self._kernel = pool.kernel

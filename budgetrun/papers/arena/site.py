@@ -25,7 +25,7 @@ from budgetrun.results.compare import diagram, drawn
 from budgetrun.results.report.formats import template
 from budgetrun.results.report.numbers import NO_BUDGET, Budget, Place, places_of
 from budgetrun.results.report.selection import choose
-from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, paired
+from budgetrun.results.statistics import LEVEL, friedman, holm, mean_ranks, minus, paired
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import Results
 
@@ -269,4 +269,4 @@ def _key(size: float) -> str:
 
 def _differ(one: Entry, other: Entry) -> float:
     """Return the p of a paired t-test over the repetitions; nan of one alone."""
-    return paired((one.errors - other.errors).dropna().to_numpy()).p
+    return paired(minus(one.errors, other.errors).dropna().to_numpy()).p

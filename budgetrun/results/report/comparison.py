@@ -96,7 +96,7 @@ def _paired(table: Table, runs: pd.DataFrame) -> Pairs:
         best, cells = _compared(row)
         for cell in cells:
             if best and cell is not best and (cell.key, best.key) not in tests:
-                differences = (means[cell.key] - means[best.key]).dropna().to_numpy()
+                differences = statistics.minus(means[cell.key], means[best.key]).dropna().to_numpy()
                 if len(differences) > 1:
                     tests[cell.key, best.key] = statistics.paired(differences)
     adjusted = holm([one.p for one in tests.values()])
@@ -140,7 +140,11 @@ def notes(table: Table) -> list[str]:
         found.append("‡ Not below the error of always predicting the larger class.")
     for block in table.blocks:
         means = [[c.measured.mean for c in row.cells if c.measured] for row in block.rows]
-        if len(means) < 3 or not table.columns[2:] or {len(row) for row in means} != {len(table.columns)}:
+        # A data set counts once, also if it has rows of several settings or budgets.
+        datasets = {cell.place.dataset for row in block.rows for cell in row.cells}
+        if not 3 <= len(means) == len(datasets) or {len(row) for row in means} != {len(table.columns)}:
+            continue
+        if not table.columns[2:]:
             continue
         ranks = statistics.mean_ranks(np.array(means))
         chi2, p, _, distance = statistics.friedman(ranks, len(means))

@@ -18,7 +18,7 @@ from budgetrun.config.schema import Label, NumberSpec
 from budgetrun.results.report import numbers
 from budgetrun.results.report.numbers import Budget, Measured, Place, PublishedNumbers, by_stream, measure
 from budgetrun.results.report.selection import choose
-from budgetrun.results.statistics import paired
+from budgetrun.results.statistics import minus, paired
 from budgetrun.results.store.files import first_of
 from budgetrun.results.store.read import NO_SETTING, Results, items_of, load
 
@@ -174,7 +174,7 @@ class Evidence:
         both = pd.concat([values[place] for place in places], axis=1, join="inner")
         if len(both) < 2 or both.iloc[:, 0].equals(both.iloc[:, 1]):
             raise _Missing(f"no two different runs on several streams to compare in {self.folder / str(spec.results)}")
-        p = paired((both.iloc[:, 0] - both.iloc[:, 1]).to_numpy()).p
+        p = paired(minus(both.iloc[:, 0], both.iloc[:, 1]).to_numpy()).p
         return Number(p, numbers.p_in_words(p))
 
     def _share(self, spec: NumberSpec) -> Number:

@@ -1,9 +1,11 @@
 """Tables that compare learners: a mark for each rule of fair comparisons that they break, and tests of differences."""
 
+import itertools
+
 import numpy as np
 import pytest
 import sweeping
-from fake_results import build, run, table_of, write_report
+from fake_results import build, of, run, table_of, write_report
 from scipy.stats import ttest_rel
 
 from budgetrun.results.report import tables
@@ -181,3 +183,23 @@ def test_p_by_holms_method(tmp_path):
     ps = sorted((test.p, p) for test, p in table.paired.values())
     assert ps[-1][1] >= ps[0][1]
     assert all(adjusted >= p for p, adjusted in ps)
+
+
+@pytest.mark.parametrize("what", ["data sets", "settings", "budgets"])
+def test_ranks_are_over_data_sets_and_not_over_their_settings_or_budgets(tmp_path, what):
+    steps, labels, found = [0.1, 0.2, 0.3, 0.4], ("norma", "perceptron", "rbp"), []
+    for i, j, r in itertools.product(range(4), range(3), range(3)):
+        own = {"setting": {"step": steps[i]}} if what == "settings" and j == 0 else {}
+        own |= {"budget": 10 * (i + 1)} if what == "budgets" else {}
+        if i == 0 or own or what == "data sets":
+            dataset, percent = f"data{i}" if what == "data sets" else "data", 10 + 5 * j + i + 0.1 * r * (j + 1)
+            found.append(run(dataset, labels[j], percent, repetition=r, **own))
+    algorithms = [of(label, budget=[10, 20, 30, 40] if what == "budgets" else None) for label in labels]
+    algorithms[0] |= {"parameters": {"step": steps}} if what == "settings" else {}
+    folder = build(tmp_path / "r", found, report={"compares": True, "tables": [{"name": "t"}]}, algorithms=algorithms)
+    with sweeping.edited(folder) as manifest:
+        manifest["expected"] = {"t": []}
+    table = table_of(folder)
+    assert sum(len(block.rows) for block in table.blocks) == 4
+    notes = [note for note in table.notes if note.startswith("Mean ranks over 4 data sets: ")]
+    assert len(notes) == (what == "data sets")

@@ -49,3 +49,16 @@ def test_differences_that_are_all_alike():
     assert statistics.paired(all_alike) == (0.25, 0.25, 0.25, 0, math.inf)
     assert statistics.paired(-all_alike, "wilcoxon").effect == -1
     assert statistics.paired(np.array([2.0])) == pytest.approx((2, *[math.nan] * 4), nan_ok=True)
+
+
+def test_what_differs_by_rounding_alone_is_equal():
+    mistakes = np.array([[[300, 500, 700], [700, 300, 500]], [[301, 502, 703], [703, 301, 502]]]) / 1000
+    means = mistakes.mean(axis=2)
+    means[:, 1] = np.nextafter(means[:, 0], 0)
+    assert statistics.mean_ranks(means).tolist() == [1.5, 1.5]
+    assert statistics.minus(means[:, 0], means[:, 1]).tolist() == [0, 0]
+    # As exact fractions: ties of 3 and -3, and of 5 and 5.
+    exact = np.array([-3, 5, 5, 3, -2, 13.0])
+    shaken = statistics.minus(0.4 + exact / 1000, np.full(6, 0.4))
+    one, other = (statistics.paired(each, "wilcoxon") for each in (exact, shaken))
+    assert (one.p, one.effect) == (other.p, other.effect) == (0.1875, pytest.approx(14 / 21))
