@@ -361,7 +361,8 @@ class Group:
             self.pool.compute(examples, any(player.f.needs_values for player in self._players))
         except FloatingPointError as error:
             raise out_of_range(error, f"rounds {first + 1:,} to {first + X.shape[0]:,}") from error
-        sum_ahead(self.pool, [player.f for player in self._players])
+        with np.errstate(all="ignore"):
+            sum_ahead(self.pool, [player.f for player in self._players])
         share = (time.perf_counter() - began) / len(self._members)
         for member in self._members:
             member.seconds += share
@@ -393,8 +394,8 @@ class Group:
                     left += players
                     continue
                 out[[member.index for member in members]] = [f.scores for f in forms]
-                if not np.isfinite([f.scores for f in forms]).all():
-                    raise FloatingPointError(NOT_FINITE)
+                for f in forms:
+                    self._check(members[0].learner, f.scores)
             share = (time.perf_counter() - began) / len(members)
             for member in members:
                 member.seconds += share
@@ -418,10 +419,8 @@ class Group:
                 self._branch(player, y, t, out)
                 apart += time.perf_counter() - branched
         f.end_block()
-        finite = np.isfinite(f.predictions).reshape(-1, len(y)).all(axis=0)
-        if player.members and not finite.all():
-            where = f"{_name(player.members[0].learner)}, round {first + 1 + int(finite.argmin()):,}"
-            raise out_of_range(FloatingPointError(NOT_FINITE), where)
+        if player.members:
+            self._check(player.members[0].learner, f.predictions)
         share = (time.perf_counter() - began - apart) / max(1, len(player.members))
         for member in player.members:
             member.seconds += share
@@ -470,6 +469,13 @@ class Group:
                 yield
         except BaseException as raised:
             self._fail(members, raised)
+
+    def _check(self, learner: Any, scores: np.ndarray) -> None:
+        """Raise an error for the first round of the block whose score, or that of a class, is not finite."""
+        finite = np.isfinite(scores).reshape(-1, scores.shape[-1]).all(axis=0)
+        if not finite.all():
+            t = self.pool.seen - len(finite) + int(finite.argmin()) + 1
+            raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(learner)}, round {t:,}")
 
     def _fail(self, members: list[Member], raised: BaseException) -> None:
         """Record an error that is to be isolated, and remove its members; raise any other."""

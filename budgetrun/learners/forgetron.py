@@ -48,8 +48,7 @@ def gentlest_shrinking(sigma: float, mu: float, Q: float, M: int) -> float:
 
     sigma in [0, 1] is sigma_{r,t}, the weight of the example to be removed; mu is y_r f'_t(x_r), its margin after the
     Perceptron's update; Q <= 15/32 (M - 1) is the damage of the earlier removals; M >= 1 counts the mistakes, including
-    the current round. It is nan if the rounding errors of huge kernel
-    values have broken the condition on Q.
+    the current round. It is nan if the rounding errors of huge kernel values have broken the condition on Q.
     """
     a = sigma * sigma - 2 * sigma * mu
     b = 2 * sigma
