@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -363,10 +363,29 @@ class Table(Captioned):
     def leaders(self) -> str:
         """A sentence on which columns have the smallest number in how many rows; empty where that is no merit."""
         rows = [row.cells for block in self.main.blocks for row in block.rows]
-        best = (cell for cells in rows for cell, is_best in zip(cells, self.are_best(cells), strict=True) if is_best)
-        found = Counter(self.called(cell.place.label) for cell in best).most_common(3)
-        parts = (f"{name}{f' in {n} of {len(rows)} rows' if len(rows) > 1 else ''}" for name, n in found)
-        return f"Smallest {self.quantity.noun}: {'; '.join(parts)}." if found else ""
+        keys = [cell.key for cells in rows for cell in cells]
+        if len(set(keys)) == len(keys):
+            found = self._leaders(rows, "in", "rows")
+            return f"Smallest {self.quantity.noun}: {found}." if found else ""
+        # A learner without a budget has one number, which stands in the rows of all budgets.
+        limited = [[cell for cell in cells if cell.has_budget and cell.measured] for cells in rows]
+        of_datasets: dict[str, dict[Place, Cell]] = defaultdict(dict)
+        for cell in (cell for cells in rows for cell in cells):
+            of_datasets[cell.place.dataset][cell.key] = cell
+        of_rows = self._leaders([row for row in limited if len(row) > 1], "in", "rows")
+        of_all = self._leaders([list(cells.values()) for cells in of_datasets.values()], "on", "data sets")
+        if of_rows and of_all:
+            return f"Smallest {self.quantity.noun} among learners with a budget: {of_rows}. Smallest of all: {of_all}."
+        return f"Smallest {self.quantity.noun}: {of_rows or of_all}." if of_rows or of_all else ""
+
+    def _leaders(self, rows: list[list[Cell]], where: str, noun: str) -> str:
+        found: Counter[str] = Counter()
+        for cells in rows:
+            bests = self.are_best(cells)
+            found.update({self.called(cell.place.label) for cell, best in zip(cells, bests, strict=True) if best})
+        # Of as many, in the order of the columns.
+        order = sorted(found, key=lambda name: (-found[name], [*map(self.called, self.columns)].index(name)))[:3]
+        return "; ".join(f"{name}{f' {where} {found[name]} of {len(rows)} {noun}' * (len(rows) > 1)}" for name in order)
 
     @property
     def relative_caption(self) -> str:

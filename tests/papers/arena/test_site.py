@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,6 +122,22 @@ def test_within_a_size_the_best_and_what_is_not_worse_are_marked(played):
             worse, near = row["w"]["8000"]
             assert worse == pytest.approx(row["e"] - best, abs=2e-3)
             assert near or worse > 0
+
+
+def test_linear_models_of_other_packages_are_linear():
+    given = {
+        "vw": {"options": ("",)},
+        "vw -q ::": {"options": ("-q ::",)},
+        "sgd": {"model": ("linear_model.SGDClassifier",), "components": (None,)},
+        "nystroem": {"model": ("linear_model.SGDClassifier",), "components": (300,)},
+        "tree": {"model": ("tree.HoeffdingTreeClassifier",)},
+        "own": {"command": ("./mine",)},
+    }
+    arena = object.__new__(Arena)
+    families = dict.fromkeys(given, "program") | {"logistic": "linear", "rbp": "kernel"}
+    algorithms = {label: SimpleNamespace(parameters=one) for label, one in given.items()}
+    arena.results = SimpleNamespace(families=families, algorithms=algorithms)
+    assert [label for label, family in arena.families.items() if family == "linear"] == ["vw", "sgd", "logistic"]
 
 
 def test_the_first_sentences_name_the_best(played):

@@ -6,6 +6,7 @@ import pytest
 
 from budgetrun.base.files import checkout
 from budgetrun.results.report import Report, listings, tables
+from budgetrun.results.store.read import load
 
 TOP = checkout()
 FOUND = {path.parent.name for path in (TOP / "results").glob("*/runs.csv*")} if TOP else set()
@@ -38,6 +39,8 @@ def test_tables_and_the_page_are_those_of_the_runs(name, tmp_path):
 
 @pytest.mark.committed
 @pytest.mark.parametrize("name", FOLDERS)
-def test_the_index_leads_to_every_report(name):
+def test_the_index_leads_to_every_report_and_has_its_runs(name):
     index = (TOP / "results" / "index.html").read_text(encoding="utf-8")
     assert index.count(f'href="{name}/report.html"') == 1, "type: budgetrun report results"
+    n_done = (load(TOP / "results" / name).runs["status"] == "done").sum()
+    assert f">{name}: {n_done:,} finished run" in index, "type: budgetrun report results"

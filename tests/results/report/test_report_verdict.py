@@ -1,6 +1,7 @@
 """The verdict on published numbers, the readings that fit best, titles, and how pages are found and used."""
 
 import html
+import itertools
 import re
 from pathlib import Path
 
@@ -145,6 +146,16 @@ def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best,
     table = judged(tmp_path, [run("one", label, n) for label, n in cells.items()], [], quantity=quantity)
     assert table.are_best(table.blocks[0].rows[0].cells) == best
     assert table.leaders == leaders
+
+
+def test_a_number_without_a_budget_counts_once_per_data_set(tmp_path):
+    found = [run(data, "a", 9) for data in ("one", "two")]
+    for at in itertools.product(("one", "two"), ("b", "c"), (10, 20)):
+        data, label, budget = at
+        found.append(run(data, label, 8 if at == ("two", "c", 20) else 10 + (label == "c"), budget=budget))
+    limited = "among learners with a budget: b in 3 of 4 rows; c in 1 of 4 rows"
+    of_all = "Smallest of all: a on 1 of 2 data sets; c on 1 of 2 data sets."
+    assert judged(tmp_path, found, []).leaders == f"Smallest online error {limited}. {of_all}"
 
 
 @pytest.mark.parametrize("task", learners.BASES)
