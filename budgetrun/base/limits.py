@@ -10,6 +10,7 @@ from budgetrun.base.errors import InputError, TooLargeError
 
 ENVIRONMENT = "BUDGETRUN_MEMORY"
 DEFAULT = "8G"
+ADVICE = f"raise the limit with --memory SIZE (of a sweep) or ${ENVIRONMENT}=SIZE"
 # A smaller number lacks its unit.
 _LEAST_BYTES = 1e6
 _given: ContextVar[float | None] = ContextVar("memory", default=None)
@@ -57,7 +58,7 @@ def check(n_bytes: float, where: str, what: str) -> None:
     if n_bytes > limit():
         raise InputError(
             f"{where}: {what} would need {sized(n_bytes)} of memory, and the limit is {sized(limit())}; if the file "
-            f"is as it should be, raise the limit with --memory SIZE (of a sweep) or ${ENVIRONMENT}=SIZE"
+            f"is as it should be, {ADVICE}"
         )
 
 
@@ -72,8 +73,7 @@ def check_learner(n_bytes: float, name: str, budget: int) -> None:
     if n_bytes > most:
         raise TooLargeError(
             f"{name}: a budget of {budget:,} would need {sized(n_bytes)} of memory, and the limit is {sized(most)}; "
-            "use a smaller budget or another variant, or raise the limit with --memory SIZE (of a sweep) or "
-            f"${ENVIRONMENT}=SIZE"
+            f"use a smaller budget or another variant, or {ADVICE}"
         )
 
 

@@ -173,8 +173,7 @@ def _decompressed(file: BinaryIO, path: Path, suffix: str) -> Iterator[bytes]:
     except _BROKEN as error:
         if "Memory usage limit" in str(error):
             told = f"unpacking it takes more memory than the limit of {limits.sized(limits.limit())}"
-            advice = f"raise the limit with --memory SIZE (of a sweep) or ${limits.ENVIRONMENT}=SIZE"
-            raise InputError(f"{shown_path(path)}: {told}; {advice}") from None
+            raise InputError(f"{shown_path(path)}: {told}; {limits.ADVICE}") from None
         after = f", after {n_streams} whole streams" if n_streams else ""
         raise InputError(
             f"{shown_path(path)}: truncated or corrupt {suffix} file ({error}{after}); replace it with a whole copy"

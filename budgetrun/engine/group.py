@@ -393,9 +393,9 @@ class Group:
                 if not play_together(members[0].learner, forms, labels, self.tie == "positive"):
                     left += players
                     continue
-                out[[member.index for member in members]] = [f.scores for f in forms]
-                for f in forms:
-                    self._check(members[0].learner, f.scores)
+                found = np.array([f.scores for f in forms])
+                out[[member.index for member in members]] = found
+                self._check(members[0].learner, found)
             share = (time.perf_counter() - began) / len(members)
             for member in members:
                 member.seconds += share
@@ -471,10 +471,11 @@ class Group:
             self._fail(members, raised)
 
     def _check(self, learner: Any, scores: np.ndarray) -> None:
-        """Raise an error for the first round of the block whose score, or that of a class, is not finite."""
-        finite = np.isfinite(scores).reshape(-1, scores.shape[-1]).all(axis=0)
+        """Raise an error for the first round of the block with a score that is not finite; shape (..., rounds)."""
+        finite = np.isfinite(scores)
         if not finite.all():
-            t = self.pool.seen - len(finite) + int(finite.argmin()) + 1
+            rounds = finite.reshape(-1, scores.shape[-1]).all(axis=0)
+            t = self.pool.seen - len(rounds) + int(rounds.argmin()) + 1
             raise out_of_range(FloatingPointError(NOT_FINITE), f"{_name(learner)}, round {t:,}")
 
     def _fail(self, members: list[Member], raised: BaseException) -> None:

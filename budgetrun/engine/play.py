@@ -26,7 +26,7 @@ def run(f: Any, learner: Any, y: np.ndarray, t: int, options: Options) -> int:
     rounds, costs = (play_classes, (learner.costs,)) if f.scores.ndim > 1 else (_LOOPS[y.dtype.kind], ())
     if not (f.compiled and learner.compiled):
         return rounds(f, learner, y, t, options, *costs)
-    # As compiled code, which goes on with numbers that are not finite: `Group` looks at the scores.
+    # The interpreter goes on with numbers that are not finite, as compiled code does; `Group` looks at the scores.
     with np.errstate(all="ignore"):
         if not compiling.takes(learner):
             return rounds(f, learner, y, t, options, *costs)

@@ -86,13 +86,14 @@ def mean_ranks(values: np.ndarray) -> np.ndarray:
     """
     from scipy.stats import rankdata
 
-    ranks: np.ndarray = np.mean(rankdata(np.apply_along_axis(_rounded, 1, values), axis=1), axis=0)
+    ranks: np.ndarray = np.mean(rankdata(_rounded(values), axis=1), axis=0)
     return ranks
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
-    """Return values in parts of the largest, with so many digits that rounding makes no difference."""
-    found: np.ndarray = np.round(values / (np.abs(values).max() or 1.0), 10)
+    """Return values in parts of the largest of their row, with so few digits that rounding makes no difference."""
+    largest = np.abs(values).max(axis=-1, keepdims=True)
+    found: np.ndarray = np.round(values / np.where(largest > 0, largest, 1.0), 10)
     return found
 
 

@@ -109,7 +109,7 @@ class Arena:
         found = self.results.families.copy()
         for label in (label for label, family in found.items() if family == "program"):
             given: dict[str, Any] = {name: one for name, (one,) in self.results.algorithms[label].parameters.items()}
-            plain = not given.get("components") and given.get("options", "") == ""
+            plain = not (given.get("components") or given.get("options"))
             if plain and ("options" in given or str(given.get("model")).startswith("linear_model.")):
                 found[label] = "linear"
         return found

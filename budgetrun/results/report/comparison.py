@@ -142,9 +142,8 @@ def notes(table: Table) -> list[str]:
         means = [[c.measured.mean for c in row.cells if c.measured] for row in block.rows]
         # A data set counts once, also if it has rows of several settings or budgets.
         datasets = {cell.place.dataset for row in block.rows for cell in row.cells}
-        if not 3 <= len(means) == len(datasets) or {len(row) for row in means} != {len(table.columns)}:
-            continue
-        if not table.columns[2:]:
+        few = len(means) < 3 or not table.columns[2:]
+        if few or len(datasets) < len(means) or {len(row) for row in means} != {len(table.columns)}:
             continue
         ranks = statistics.mean_ranks(np.array(means))
         chi2, p, _, distance = statistics.friedman(ranks, len(means))

@@ -383,8 +383,9 @@ class Table(Captioned):
         for cells in rows:
             bests = self.are_best(cells)
             found.update({self.called(cell.place.label) for cell, best in zip(cells, bests, strict=True) if best})
-        # Of as many, in the order of the columns.
-        order = sorted(found, key=lambda name: (-found[name], [*map(self.called, self.columns)].index(name)))[:3]
+        # Those with equal counts, in the order of the columns.
+        names = [name for name in dict.fromkeys(map(self.called, self.columns)) if found[name]]
+        order = sorted(names, key=lambda name: -found[name])[:3]
         return "; ".join(f"{name}{f' {where} {found[name]} of {len(rows)} {noun}' * (len(rows) > 1)}" for name in order)
 
     @property
