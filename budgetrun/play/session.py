@@ -131,7 +131,7 @@ class Session:
             rows_of_players = [*self._rows, *(0 for _ in self.selections)]
             chosen_by_loss = self.problem.of_classes and PREFIX_LOG_LOSS in metrics
             codes = [self.problem.codes(row) if chosen_by_loss else None for row in labels]
-            of_rows = [prefix_of(labels.shape[1], own, n_classes) for own in codes]
+            of_rows = [prefix_of(labels.shape[1], own, self._options["n_classes"] or 2) for own in codes]
             self._prefixes = [of_rows[row] for row in rows_of_players]
         self._of_prefix: list[dict[str, Any]] = [{} for _ in self._prefixes]
 
@@ -414,8 +414,8 @@ def checkpoints(n_rounds: int) -> np.ndarray:
 def prefix_of(n_rounds: int, codes: np.ndarray | None = None, n_classes: int = 0) -> int:
     """Return the length of the prefix on which settings may be chosen: a tenth of the rounds, at least 1.
 
-    With the classes of all rounds, ``codes``, it is as many tenths as have `FEWEST` examples of each of ``n_classes``,
-    but not more than half of the rounds.
+    With the codes of all rounds, it is as many tenths as have `FEWEST` examples of each of ``n_classes`` codes, but not
+    more than half of the rounds.
     """
     prefix, half = max(1, math.floor(n_rounds / 10 + 0.5)), n_rounds // 2
     while codes is not None and prefix < half and np.bincount(codes[:prefix], minlength=n_classes).min() < FEWEST:

@@ -27,7 +27,7 @@ EVALUATION_REVISION = 1
 # Raised whenever `play.metrics` changes a number; part of the run ids of configs that ask for metrics.
 METRICS_REVISION = 1
 # That of prefixes of several splits, and of selections, with the metric `PREFIX_LOG_LOSS`.
-PREFIX_REVISION = 2
+PREFIX_REVISION = 3
 # The keys of a dataset's entry that determine the rounds, in addition to its data.
 _STREAM_KEYS = {"name", "task", "scale", "order", "balanced", "noise", "positive", "n_examples"}
 # And those of a user's own file.
@@ -111,7 +111,7 @@ def run_ids(
         what["typed"] = spec.typed
     if config.metrics:
         what["metrics"] = [METRICS_REVISION, *sorted(config.metrics)]
-    if PREFIX_LOG_LOSS in config.metrics and len(info.task_names) > 1:
+    if PREFIX_LOG_LOSS in config.metrics and (len(info.task_names) > 1 or len(info.classes) > info.n_classes):
         what["prefix"] = PREFIX_REVISION
     # A plan may have a million runs, and few specs: the text is made once for each spec.
     a, b, c, d, e = json.dumps(what, sort_keys=True).split(f'"{_HOLE}"')

@@ -106,10 +106,10 @@ def _from_verdict(verdict: str, count: str) -> Number:
     """
     folder, _, name = verdict.partition("/")
     found = next(table.verdict for table in _tables(folder) if table.name == name)
-    first = found.within if found.first is None else found.first
+    first = found.counts["within"] if found.first is None else found.first
     written = first if found.written is None else found.written
-    counts = {"all": found.within + found.explained + found.open, "first": first, "written": written}
-    value = counts[count] if count in counts else getattr(found, count)
+    measured = found.counts.total() - found.counts["missing"]
+    value = {"all": measured, "first": first, "written": written, **found.counts}.get(count, 0)
     return Number(value, f"{value:,}")
 
 

@@ -21,9 +21,9 @@ def stream(n_rare):
     return X + 0.5 * y[:, None], y
 
 
-def played(X, y, metrics=("prefix_log_loss",), pieces=1):
+def played(X, y, metrics=("prefix_log_loss",), pieces=1, n_classes=2):
     learners = [(Gaussian(gamma=0.5), find(name)()) for name in ("perceptron", "majority")]
-    options = {"task": "binary", "n_classes": 2, "tie": "positive", "dtype": "float64", "labels": y[None]}
+    options = {"task": "binary", "n_classes": n_classes, "tie": "positive", "dtype": "float64", "labels": y[None]}
     session = Session(learners, metrics=metrics, **options)
     step = -(-T // pieces)
     session.run([(X[i : i + step], y[None, i : i + step]) for i in range(0, T, step)])
@@ -36,6 +36,8 @@ def test_the_prefix_has_fifty_examples_of_each_class_or_half_of_the_rounds(n_rar
     found = played(X, y)
     assert {one["prefix_examples"] for one in found} == {prefix}
     assert [one["prefix_examples"] for one in played(X, y, ())] == [100, 100]
+    # Two labels made of ten classes, as of digits.
+    assert {one["prefix_examples"] for one in played(X, y, n_classes=10)} == {prefix}
     assert prefix == 500 or (y[:prefix] > 0).sum() >= 50 > (y[: prefix - 100] > 0).sum()
     if prefix == 300:
         pairs = zip(played(X, y, pieces=7), found, strict=True)

@@ -94,7 +94,9 @@ class Report:
         shown = [family for family in order if family in best]
         names[shown[0]] += " errs" if problem.of_classes else f" has an {problem.error_title} of"
         text = "; ".join(f"{names[one]} {quantity.write(measured[best[one]].mean)}{quantity.unit}" for one in shown)
-        return capitalised(text) + "."
+        labels = [label for label, _ in {(place.label, place.setting) for place in measured}]
+        chosen = any(labels.count(best[family].label) > 1 for family in shown)
+        return f"{capitalised(text)}.{' Settings are the best in hindsight.' if chosen else ''}"
 
     @property
     def finding(self) -> str:
@@ -130,6 +132,7 @@ class Report:
             figures_first=not self.tables[0].title.startswith("Table"),
             selections=selections,
             costs=costs,
+            of_part=listings.of_part(self.results),
             figures=drawn,
             datasets=datasets,
             dataset_grid=Grid(_DATASETS, [one["row"] for one in datasets], words=(0, 6, 7)),
@@ -177,13 +180,19 @@ def write_index(folder: Path, reports: Iterable[Report]) -> Path:
 
 
 def _totals(groups: dict[str, list[Report]]) -> Grid:
-    """Return how many pages and runs each group has, and how many published cells it reaches."""
+    """Return how many pages and runs each group has, and how many published cells it reaches.
+
+    A cell that several tables show counts once, as in the longest of them. Where published numbers chose the settings,
+    it does not count.
+    """
     heads = [Raw(f'<a href="#group-{i}">{escape(name)}</a>') for i, name in enumerate(groups)]
     counts: list[list[int]] = []
     for reports in groups.values():
         verdicts = [table.verdict for report in reports for table in report.tables if table.verdict]
-        cells = (sum(getattr(verdict, key) for verdict in verdicts) for key in _CELLS)
-        counts.append([len(reports), sum(len(report.results.runs) for report in reports), *cells])
+        longest_last = sorted((one.cells for one in verdicts if not one.fitted), key=len)
+        states = list({what: state for cells in longest_last for what, state in cells}.values())
+        runs = sum(len(report.results.runs) for report in reports)
+        counts.append([len(reports), runs, *(states.count(state) for state in _CELLS)])
     counts.append([sum(column) for column in zip(*counts, strict=True)])
     rows = [[head, *map("{:,}".format, own)] for head, own in zip([*heads, "all"], counts, strict=True)]
     return Grid(["", "pages", "runs", *_CELLS.values()], rows)

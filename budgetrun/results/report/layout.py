@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -152,31 +152,36 @@ class Outside(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Counts of distinct published cells: within the tolerance, outside but explained, and open.
+    """Distinct published cells and their states: within the tolerance, outside but explained, open, or not measured.
 
-    ``missing`` counts the published cells that were not measured. ``first`` is the number within the tolerance if every
-    column and row has its first reading, ``written`` if it has the one that follows the text where the first does not;
-    both are None where no other reading fits better.
+    ``cells`` has, for each, the quantity and what is published, and ``within``, ``explained``, ``open`` or ``missing``.
+    ``first`` is the number within the tolerance if every column and row has its first reading, ``written`` if it has
+    the one that follows the text where the first does not; both are None where no other reading fits better.
+    ``fitted`` says that published numbers chose the settings.
     """
 
-    within: int
-    explained: int
-    open: int
-    missing: int
+    cells: Sequence[tuple[tuple[str, Published], str]]
     tolerance: Tolerance
+    fitted: bool = False
     first: int | None = None
     written: int | None = None
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """The number of cells in each state."""
+        return Counter(state for _, state in self.cells)
 
     @property
     def text(self) -> str:
         """In words: ``58 of 75 published cells within 5%, 9 explained, 8 open``."""
-        n = self.within + self.explained + self.open
-        if not n:
-            return f"none of {counted(self.missing, 'published cell')} measured"
+        counts, missing = self.counts, self.counts["missing"]
+        if not (n := counts.total() - missing):
+            return f"none of {counted(missing, 'published cell')} measured"
         limits = self.tolerance.text.replace(" or ", " and ")
-        text = f"{self.within} of {counted(n, 'published cell')} within {limits}"
-        others = {"explained": self.explained, "open": self.open, "not measured": self.missing}
-        return ", ".join([text, *(f"{count} {what}" for what, count in others.items() if count)])
+        text = f"{counts['within']} of {counted(n, 'published cell')} within {limits}"
+        others = {"explained": "explained", "open": "open", "missing": "not measured"}
+        fitted = ["with settings that published numbers chose"] if self.fitted else []
+        return ", ".join([text, *(f"{counts[key]} {what}" for key, what in others.items() if counts[key]), *fitted])
 
     @property
     def remark(self) -> str:
@@ -386,7 +391,8 @@ class Table(Captioned):
         # Those with equal counts, in the order of the columns.
         names = [name for name in dict.fromkeys(map(self.called, self.columns)) if found[name]]
         order = sorted(names, key=lambda name: -found[name])[:3]
-        return "; ".join(f"{name}{f' {where} {found[name]} of {len(rows)} {noun}' * (len(rows) > 1)}" for name in order)
+        text = "; ".join(f"{name}{f' {where} {found[name]} of {len(rows)} {noun}' * (len(rows) > 1)}" for name in order)
+        return f"{text} (those that tie as printed count for each)" if found.total() > len(rows) > 1 else text
 
     @property
     def relative_caption(self) -> str:

@@ -49,8 +49,14 @@ def costs(results: Results) -> list[Listing]:
         keys = ("runs", "wall_seconds", "cpu_seconds")
         rows = [[part["dataset"], tuple(part["algorithms"]), *map(part.get, keys)] for part in parts]
         title = "Times of the sweep's jobs: the algorithms of a job read one stream together"
-        listings.append(Listing("parts", title, "", titles, ["dataset", "algorithms", *keys], rows, 2))
+        listings.append(Listing("parts", title, of_part(results), titles, ["dataset", "algorithms", *keys], rows, 2))
     return listings
+
+
+def of_part(results: Results) -> str:
+    """Return a sentence on which runs the manifest's times are of; empty if they are of all."""
+    timed, n = sum(part["runs"] for part in results.manifest.get("parts") or ()), len(results.runs)
+    return f"Of {timed:,} of the {n:,} runs; earlier sweeps made the others." if 0 < timed < n else ""
 
 
 def selections(results: Results) -> list[Listing]:

@@ -102,8 +102,8 @@ def _table(results: Results, spec: TableSpec) -> Table:
     # Of the published numbers, those on datasets of the config that did not run, such as optional ones, are missing.
     absent = results.specs.keys() & set(spec.rows or results.specs) - set(results.datasets)
     compared = {spec.aliases.get(column, column) for column in columns if column != divisor}
-    n_absent = sum(row.dataset in absent and row.label in compared for row in spec.published)
-    return replace(table, verdict=_verdict(table, spec, divisor, n_absent))
+    not_run = [row for row in spec.published if row.dataset in absent and row.label in compared]
+    return replace(table, verdict=_verdict(table, spec, divisor, not_run))
 
 
 @dataclass(frozen=True)
@@ -305,11 +305,11 @@ def _best(table: Table, datasets: list[str], aliases: Mapping[str, str]) -> tupl
     return chosen, fittest(datasets, [cell for cell in compared if cell.place.label in chosen], 0)
 
 
-def _verdict(table: Table, spec: TableSpec, divisor: str | None, n_absent: int) -> Verdict | None:
+def _verdict(table: Table, spec: TableSpec, divisor: str | None, not_run: list[Published]) -> Verdict | None:
     """Return the verdict on the readings that fit best; None if no number is published.
 
-    ``divisor`` is the column that others are divided by, whose ratio of 1 says nothing; ``n_absent`` is the number of
-    published cells on datasets that did not run.
+    ``divisor`` is the column that others are divided by, whose ratio of 1 says nothing; ``not_run`` has what is
+    published of datasets that did not run.
     """
 
     def n_within(readings: Collection[str]) -> int:
@@ -321,18 +321,26 @@ def _verdict(table: Table, spec: TableSpec, divisor: str | None, n_absent: int) 
     columns, datasets = table.best
     counted = _once(cell for cell in table.cells if cell.published and cell.place.label != divisor)
     here = _distinct(c for c in counted if c.place.label in columns and c.place.dataset in datasets)
-    if not here and not n_absent:
+    if not here and not not_run:
         return None
-    compared = [cell for cell in here if cell.percent is not None]
     is_open = {item.cell.key: item.is_open for item in table.outside}
-    states = [is_open.get(cell.key) for cell in compared]
+
+    def what(cell: Cell) -> Published:
+        """Return what is published, for an algorithm without a budget without that of the block."""
+        assert cell.published is not None
+        return cell.published if cell.has_budget else replace(cell.published, budget=None, budget_fraction=None)
+
+    def state(cell: Cell) -> str:
+        if cell.percent is None:
+            return "missing"
+        return {None: "within", False: "explained", True: "open"}[is_open.get(cell.key)]
+
+    cells = [(what(cell), state(cell)) for cell in here] + [(row, "missing") for row in not_run]
     has_others = any(name in spec.aliases for name in (*columns, *datasets))
     return Verdict(
-        within=states.count(None),
-        explained=states.count(False),
-        open=states.count(True),
-        missing=len(here) - len(compared) + n_absent,
+        cells=[((table.quantity.name, row), own) for row, own in cells],
         tolerance=table.tolerance,
+        fitted=spec.choose is not None and spec.choose.by == "printed",
         first=n_within(()) if has_others or spec.as_written else None,
         written=n_within(spec.as_written) if spec.as_written else None,
     )

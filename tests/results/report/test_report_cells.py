@@ -1,5 +1,6 @@
 """Means, spreads and comparisons against numbers worked out by hand, of the online error and other quantities."""
 
+import json
 import math
 
 import pytest
@@ -15,6 +16,7 @@ from fake_results import (
     runs_csv,
     swept_rows,
     table_of,
+    write_report,
 )
 
 from budgetrun.config.quantities import ONLINE_ERROR, SECONDS, SUPPORT_SIZE, figures
@@ -177,6 +179,15 @@ def test_costs(paper):
     assert seconds.header == ["dataset", "perceptron", "rbp", "rbp(read otherwise)", "all"]
     assert seconds.rows == [["one", 1.0, 6.0, 2.0, 9.0], ["two", 0.5, 0.5, None, 1.0]]
     assert parts.rows[0][2:] == [20, 12.5, 20.25]
+    assert parts.remark == ""
+    path = paper / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["parts"] = [manifest["parts"][0] | {"runs": 2}]
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    said = "Of 2 of the 20 runs; earlier sweeps made the others."
+    assert listings.costs(load(paper))[1].remark == said
+    write_report(paper)
+    assert f"<dt>Times</dt><dd>{said}</dd>" in (paper / "report.html").read_text(encoding="utf-8")
 
 
 def folder_of(tmp_path, quantity, expected=(), rows=None, algorithms=SWEPT, **table):

@@ -148,6 +148,24 @@ def test_the_smallest_number_of_a_row_is_marked(tmp_path, cells, quantity, best,
     assert table.leaders == leaders
 
 
+def test_leaders_that_tie_in_a_row_count_for_each_and_the_sentence_says_so(tmp_path):
+    rows = [run("one", label, n) for label, n in {"a": 10, "b": 9, "c": 9.001}.items()]
+    rows += [run("two", label, n) for label, n in {"a": 8, "b": 7, "c": 9}.items()]
+    count = "b in 2 of 2 rows; c in 1 of 2 rows"
+    assert (
+        judged(tmp_path, rows, []).leaders
+        == f"Smallest online error: {count} (those that tie as printed count for each)."
+    )
+
+
+@pytest.mark.committed
+@pytest.mark.parametrize("name", ["field_phishing", "field_classes", "auto_usps"])
+def test_a_headline_says_that_settings_are_known_in_hindsight(name):
+    headline = Report(TOP / "results" / name).headline
+    assert " errs " in headline
+    assert headline.endswith("%. Settings are the best in hindsight.")
+
+
 def test_a_number_without_a_budget_counts_once_per_data_set(tmp_path):
     found = [run(data, "a", 9) for data in ("one", "two")]
     for at in itertools.product(("one", "two"), ("b", "c"), (10, 20)):
@@ -231,6 +249,35 @@ def test_report_of_several_folders_writes_an_index(tmp_path):
     assert not (tmp_path / "index.html").exists()
 
 
+def test_totals_count_a_published_number_once_as_in_the_longest_table(tmp_path):
+    table = {"name": "t", "expected": "expected/t.csv"}
+    expected = [published("perceptron", 8), published("rbp", 10, budget=5)]
+    rows = [run("one", "perceptron", 8), run("one", "rbp", 10, budget=5)]
+    part = [table | {"columns": ["rbp"]}, table | {"name": "other", "quantity": "support_size"}]
+    # In "a", another error; in "c", the same numbers as sizes, which count apart.
+    for name, group, tables, own in (
+        ("a", "G", part[:1], [run("one", "rbp", 12, budget=5)]),
+        ("b", "G", [table], rows),
+        ("c", "G", [*part, table], rows),
+        ("d", "Other", part[:1], rows),
+    ):
+        expected_of = {"t": expected, "other": expected}
+        build(tmp_path / name, own, report={"group": group, "tables": tables}, expected=expected_of)
+    assert CliRunner().invoke(main, ["report", str(tmp_path)]).exit_code == 0
+    page = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", (tmp_path / "index.html").read_text(encoding="utf-8")))
+    assert " G 3 5 2 0 2 0 Other 1 2 1 0 0 0 all 4 7 3 0 2 0 A published number" in page
+
+
+@pytest.mark.committed
+def test_the_committed_totals_have_table_8_1_once():
+    page = (TOP / "results" / "index.html").read_text(encoding="utf-8")
+    cells = re.sub("<[^>]*>", " ", page[page.index("Forgetron (2008)") :]).split()[4:8]
+    (table,) = Report(TOP / "results" / "forgetron_table81").tables[:1]
+    assert cells == [str(table.verdict.counts[state]) for state in ("within", "explained", "open", "missing")]
+    fitted = [table.name for table in Report(TOP / "results" / "ahpatron_table2").tables if table.verdict.fitted]
+    assert fitted == ["table2_calibrated", "table3"]
+
+
 @pytest.mark.committed
 @pytest.mark.parametrize("name", ["ahpatron_table5", "mpu_table1", "mpu_table2", "projectron_fig7"])
 def test_committed_pages_and_index_have_the_verdicts_of_their_runs(name):
@@ -247,5 +294,4 @@ def test_a_changed_run_changes_the_verdict(tmp_path):
     (tmp_path / "manifest.json").write_bytes((TOP / "results" / "mpu_table1" / "manifest.json").read_bytes())
     (found,) = {float(n) for n in re.findall(r",(11434\.3\d+),", text)}
     (tmp_path / "runs.csv").write_text(text.replace(repr(found), repr(1.001 * found)), encoding="utf-8")
-    verdict = Report(tmp_path).tables[0].verdict
-    assert (verdict.within, verdict.open) == (7, 1)
+    assert Report(tmp_path).tables[0].verdict.counts == {"within": 7, "open": 1, "missing": 28}
