@@ -431,7 +431,7 @@ _OF_FIELD = {
 
 
 def _guide_field() -> str:
-    """Return errors without hindsight; a star is for those not worse than the best of all columns of the table."""
+    """Return errors without hindsight; a star is for those not significantly worse than the best of all columns."""
     table = next(one for one in _tables("field_table2") if one.name == "error")
     cells = {cell.place[:2]: table.mean(cell, with_sd=False) for cell in table.cells}
     datasets = list(dict.fromkeys(cell.place.dataset for cell in table.cells))

@@ -178,7 +178,7 @@ class Arena:
         }
 
     def _mark(self, rows: list[dict[str, Any]]) -> None:
-        """Mark, within each size and stream, the best and those that are not worse at 5% by Holm's method."""
+        """Mark, within each size and stream, the best and those not significantly worse at 5% by Holm's method."""
         places = {(r["s"], r["a"], r["b"]): r for r in rows}
         datasets, labels = self.results.datasets, self.results.labels
         for size in self.sizes:

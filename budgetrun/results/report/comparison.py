@@ -80,7 +80,8 @@ Pairs = dict[tuple[Place, Place], tuple[statistics.Paired, float]]
 def compared(table: Table, results: Results, runs: pd.DataFrame) -> Table:
     """Return a table with the differences of its cells, whose ``runs`` are given, from the best of their rows.
 
-    Cells are marked by * if they are the best of their row, or not worse at 5%, and by ‡ if not below the larger class.
+    Cells are marked by * if they are the best of their row, or not significantly worse at 5%, and by ‡ if not below the
+    larger class.
     """
     paired = _paired(table, runs)
     blocks = [
@@ -133,8 +134,8 @@ def notes(table: Table) -> list[str]:
     found = []
     if table.paired:
         found.append(
-            "A star: the best of its row, or not worse at 5% (paired t-test over the permutations, by Holm's method "
-            f"over the table); differences with 95% intervals are in {table.name}.paired.csv."
+            "A star: the best of its row, or not significantly worse at 5% (paired t-test over the permutations, by "
+            f"Holm's method over the table); differences with 95% intervals are in {table.name}.paired.csv."
         )
     if any("‡" in cell.mark for cell in table.cells):
         found.append("‡ Not below the error of always predicting the larger class.")
