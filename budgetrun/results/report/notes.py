@@ -1,5 +1,7 @@
 """The sentences below a table: how to read a cell, what differs between columns, what is missing."""
 
+import pandas as pd
+
 from budgetrun.config.quantities import GAP, OBJECTIVE, REST_ERROR, SECONDS, SECONDS_RATIO, TEST_ERROR
 from budgetrun.config.schema import value_text
 from budgetrun.kernels.width import ROUNDS
@@ -66,14 +68,27 @@ def warnings(results: Results) -> list[str]:
         found.append(f"These results are incomplete: {results.incomplete}.")
     # On some datasets, most scores of a learner may be exactly 0.
     for dataset, own in runs[runs["zero_scores"] > _MOST_ZEROS * runs["n_examples"]].groupby("dataset", sort=False):
-        labels = results.titles(list(dict.fromkeys(own["label"])))
         share = (own["zero_scores"] / own["n_examples"]).max()
+        gaussian = own["kernel"].str.startswith("gaussian").any()
+        underflow = ", or kernel values underflow (scale the features, or take a smaller gamma)" if gaussian else ""
         found.append(
-            f"Warning: on {results.title(str(dataset))}, the score of {labels} was exactly 0 in up to {share:.0%} of "
-            "the rounds: kernel values underflow, or examples share no feature. Scale the features, or take a smaller "
-            "gamma."
+            f"Warning: on {results.title(str(dataset))}, the score of {_zeros(results, str(dataset), own)} was exactly "
+            f"0 in up to {share:.0%} of the rounds. That is so where no example is held, or examples share no feature"
+            f"{underflow}."
         )
     return found
+
+
+def _zeros(results: Results, dataset: str, runs: pd.DataFrame) -> str:
+    """Return the learners of runs on a dataset, with the settings of those that also have others."""
+    names = []
+    for label, own in runs.groupby("label", sort=False):
+        settings = list(dict.fromkeys(own["setting"]))
+        n = len(results.settings(str(label), dataset))
+        texts = [results.own_text(dataset, str(label), one) for one in settings]
+        which = "; ".join(texts) if len(texts) == 1 else f"{len(texts)} of {n} settings"
+        names.append(results.title(str(label)) + (f" ({which})" if len(texts) < n else ""))
+    return "; ".join(names)
 
 
 def _of_cells(table: Table) -> str:

@@ -11,6 +11,7 @@ from fake_results import (
     REPORT,
     build,
     failed,
+    of,
     paper_rows,
     run,
     summary,
@@ -314,9 +315,19 @@ def test_kernels_and_scales_that_follow_from_the_data_are_said(tmp_path):
 
 def test_scores_that_are_mostly_0_are_a_warning(tmp_path):
     rows = [run("one", label, 10, zero_scores=n) for label, n in (("rbp", 5000), ("bpa", 5001), ("bogd", 7500))]
-    folder = build(tmp_path / "r", [*rows, run("two", "rbp", 10, zero_scores=400)])
-    said = " on one, the score of bpa, bogd was exactly 0 in up to 75% of the rounds"
-    assert [text.partition(":")[2].partition(":")[0] for text in warnings(load(folder))] == [said]
+    rows += [run("one", "alma", 10, zero_scores=n, setting={"alpha": a}) for a, n in ((0.5, 9000), (0.9, 0))]
+    rows += [run("one", "avp", 10, zero_scores=9000 * (e < 0.9), setting={"epsilon": e}) for e in (0.5, 0.7, 0.9)]
+    rows += [run("two", "rbp", 10, zero_scores=400), run("two", "cks", 10, zero_scores=10000, kernel="linear")]
+    swept = {"alma": {"alpha": [0.5, 0.9]}, "avp": {"epsilon": [0.5, 0.7, 0.9]}}
+    algorithms = [of(name, parameters=swept.get(name, {})) for name in ("rbp", "bpa", "bogd", "alma", "avp", "cks")]
+    folder = build(tmp_path / "r", rows, algorithms=algorithms)
+    why = "of the rounds. That is so where no example is held, or examples share no feature"
+    zero = "was exactly 0 in up to"
+    assert warnings(load(folder)) == [
+        f"Warning: on one, the score of bpa; bogd; alma (alpha=0.5); avp (2 of 3 settings) {zero} 90% {why}, or kernel "
+        "values underflow (scale the features, or take a smaller gamma).",
+        f"Warning: on two, the score of cks {zero} 100% {why}.",
+    ]
 
 
 def test_figure_without_a_finished_run_is_left_out(tmp_path):
