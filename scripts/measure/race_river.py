@@ -66,6 +66,7 @@ def sides(labels: list[Any]) -> Iterator[tuple[str, str, Callable[..., Any], boo
     for name in OURS:
         made = budgetrun_river.CLASSIFIERS[name]
         yield "budgetrun", name, lambda made=made, **given: made(**classes, **given), True
+    yield "budgetrun", "AutoClassifier", lambda **given: budgetrun_river.AutoClassifier(**classes, **given), False
     sampler, plain = feature_extraction.RBFSampler, linear_model.LogisticRegression
     yield "river", "RBFSampler + LogisticRegression", lambda **given: sampler(seed=0, **given) | wrapped(plain()), True
     for kind in (plain, linear_model.PAClassifier, linear_model.ALMAClassifier, linear_model.Perceptron):
@@ -119,8 +120,9 @@ def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: 
     """Yield the row of a side with its default gamma, and the row with the gamma chosen on the first tenth."""
     plain = next(make for library, name, make, _ in sides(labels) if (library, name) == ("river", "LogisticRegression"))
     library, name, make, has_gamma = side
-    # OneVsRestClassifier predicts by probabilities.
-    alone = len(labels) == 2 or budgetrun_river.CLASSIFIERS.get(name, budgetrun_river.Forgetron)._several()
+    # OneVsRestClassifier predicts by probabilities; AutoClassifier needs none.
+    several = getattr(budgetrun_river.CLASSIFIERS.get(name), "_several", lambda: True)
+    alone = len(labels) == 2 or several()
     timed: dict[str, Any] = {"probabilities": False} if library == "budgetrun" and alone else {}
     choices: list[tuple[str, dict[str, Any]]] = [("default" if has_gamma else "", {})]
     if has_gamma:
@@ -134,7 +136,7 @@ def measured(dataset: str, side: Any, rounds: Rounds, labels: list[Any], turns: 
             "dataset": dataset,
             "library": library,
             "model": name,
-            "gamma": given.get("gamma", 1.0) if has_gamma else None,
+            "gamma": given.get("gamma", "auto" if library == "budgetrun" else 1.0) if has_gamma else None,
             "gamma_from": gamma_from,
             "rounds": len(rounds),
             "classes": len(labels),
@@ -217,7 +219,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     head = ["data set", "library", "model", "gamma", "error, %", "log loss", "rounds/s", "time ratio", "memory, kB"]
     lines = []
     for row in rows:
-        gamma = "" if row["gamma"] is None else f"{row['gamma']:g} ({row['gamma_from']})"
+        gamma = "" if row["gamma"] is None else f"{row['gamma']} ({row['gamma_from']})"
         # A model without probabilities has none.
         loss = "" if row["log_loss"] is None else f"{row['log_loss']:.3f}"
         cells = [row["dataset"], row["library"], row["model"], gamma, f"{row['error_percent']:.1f}", loss]

@@ -390,8 +390,10 @@ class Table(Captioned):
             found.update({self.called(cell.place.label) for cell, best in zip(cells, bests, strict=True) if best})
         # Those with equal counts, in the order of the columns.
         names = [name for name in dict.fromkeys(map(self.called, self.columns)) if found[name]]
-        order = sorted(names, key=lambda name: -found[name])[:3]
+        ordered = sorted(names, key=lambda name: -found[name])
+        order, others = ordered[:3], [name for name in ordered[3:] if found[name] == found[ordered[2]]]
         text = "; ".join(f"{name}{f' {where} {found[name]} of {len(rows)} {noun}' * (len(rows) > 1)}" for name in order)
+        text += f"; {len(others)} more{' as often' * (len(rows) > 1)}" if others else ""
         return f"{text} (those that tie as printed count for each)" if found.total() > len(rows) > 1 else text
 
     @property

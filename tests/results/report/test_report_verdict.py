@@ -139,6 +139,7 @@ def test_columns_without_published_numbers_say_nothing_of_them(tmp_path):
 
 @pytest.mark.parametrize(("cells", "quantity", "best", "leaders"), [
     ({"a": 10, "b": 9, "c": 9.001}, "online_error", [False, True, True], "Smallest online error: b; c."),
+    ({"a": 10} | dict.fromkeys("bcde", 9), "online_error", [0, 1, 1, 1, 1], "Smallest online error: b; c; d; 1 more."),
     ({"a": 10, "b": 10}, "online_error", [False, False], ""),
     ({"a": 10, "b": 9}, "support_size", [False, False], ""),
 ])  # fmt: skip
