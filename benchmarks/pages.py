@@ -15,7 +15,7 @@ import pandas as pd
 from benchmarks.cases import Comparison
 from budgetrun import engine
 from budgetrun.base.errors import counted
-from budgetrun.results.plotting import COLOURS, DASHES, MARKERS, STYLE, number_log_axis, save
+from budgetrun.results.plotting import COLOURS, DASHES, MARKERS, number_log_axis, save, styled
 from budgetrun.runner import provenance
 
 if TYPE_CHECKING:
@@ -121,14 +121,10 @@ def draw(path: Path, title: str, panels: Mapping[str, str], points: Sequence[Any
 
     ``who`` and ``how`` are the columns of points by which a line has its color and marker, and its dashes.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
     line_of = attrgetter(who, how)
     names, ways = (list(dict.fromkeys(part)) for part in zip(*map(line_of, points), strict=True))
     n_rows = (len(panels) + 1) // 2
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11.0, 4.2 * n_rows), layout="constrained")
+    with styled(11.0, 4.2 * n_rows) as figure:
         for i, (panel, label) in enumerate(panels.items()):
             axes = figure.add_subplot(n_rows, 2, i + 1)
             among = [point for point in points if point.panel == panel]

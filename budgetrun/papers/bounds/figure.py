@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from budgetrun.base.files import make_folder
 from budgetrun.papers.bounds.check import Checked, Row, StreamKey
-from budgetrun.results.plotting import STYLE, Look, hand_out, number_log_axis, save, slug
+from budgetrun.results.plotting import Look, hand_out, number_log_axis, save, slug, styled
 from budgetrun.results.store.curves import Curves
 
 if TYPE_CHECKING:
@@ -31,27 +31,23 @@ def draw(results: Results, checked: Checked) -> dict[Path, bool]:
     whole run is known only after the last round, and is a larger hollow marker there. Of several settings the one with
     the tightest bound is shown. If ``curves/`` lacks some, an existing figure is kept; a new one has the last round.
     """
-    import matplotlib
-
     curves = Curves(results.folder / "curves")
     drawn = {}
-    with matplotlib.rc_context(STYLE):
-        for stream, competitors in checked.competitors.items():
-            rows = [row for row in checked.rows if row.stream == stream and row.bound and row.verdict.applies]
-            if rows := [row for row in rows if row.verdict.counts != "halvings"]:
-                path = results.folder / "figures" / f"bounds_{slug(stream[0])}.png"
-                kept = path.is_file() and any(curves.missing(row.run_ids) for row in rows)
-                if not kept:
-                    make_folder(path.parent)
-                    _draw(path, results, stream, rows, competitors, curves)
-                drawn[path] = kept
+    for stream, competitors in checked.competitors.items():
+        rows = [row for row in checked.rows if row.stream == stream and row.bound and row.verdict.applies]
+        if rows := [row for row in rows if row.verdict.counts != "halvings"]:
+            path = results.folder / "figures" / f"bounds_{slug(stream[0])}.png"
+            kept = path.is_file() and any(curves.missing(row.run_ids) for row in rows)
+            if not kept:
+                make_folder(path.parent)
+                _draw(path, results, stream, rows, competitors, curves)
+            drawn[path] = kept
     return drawn
 
 
 def _draw(
     path: Path, results: Results, stream: StreamKey, rows: list[Row], competitors: Competitors, curves: Curves
 ) -> None:
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     # The bounds on one run of each label, the one with the tightest bound.
@@ -62,31 +58,31 @@ def _draw(
             by_label[label] = [row for row in mine if row.run_ids == chosen]
     looks = hand_out(by_label)
     n_lines = -(-(len(by_label) + 2) // 2)
-    figure = Figure(figsize=(6.6, 4.9 + 0.22 * n_lines), layout="constrained")
-    axes = figure.add_subplot()
-    handles = []
-    for i, (label, of_one) in enumerate(by_label.items()):
-        look, budget = looks[label], of_one[0].budget
-        _draw_label(axes, of_one, competitors, curves, look, (i + 0.5) / len(by_label))
-        has_budget = budget is None or label.endswith(f"B = {budget}")
-        text = label if has_budget else f"{label}, B = {budget:,}"
-        handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=text))
-    grey: Any = {"color": "#444444", "marker": "o"}
-    handles.append(Line2D([], [], linestyle="--", label="bound after each round", **grey, **HOLLOW))
-    handles.append(Line2D([], [], linestyle="", markersize=9, label="bound known at the end", **grey, **HOLLOW))
-    T = rows[0].n_examples
-    axes.axhline(100, color="#999999", linewidth=1.2, zorder=1)
-    axes.annotate("every round a mistake", (START * T, 103), color="#777777", fontsize=9, va="bottom")
-    axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="mistakes and bounds, % of the rounds so far")
-    axes.set_xlim(START * T * 0.97, T * 1.12)
-    for axis in (axes.xaxis, axes.yaxis):
-        number_log_axis(axis)
-    dataset, repetition, task, kernel = stream
-    what = f"{dataset}, {f'task {task}, ' if task != '-' else ''}repetition {repetition}"
-    what += f", {kernel}" if results.runs.loc[results.runs["dataset"] == dataset, "kernel"].nunique() > 1 else ""
-    axes.set_title(f"Mistakes and their bounds\n{what}", loc="left", fontsize=12, fontweight="bold")
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9.5)
-    save(figure, path)
+    with styled(6.6, 4.9 + 0.22 * n_lines) as figure:
+        axes = figure.add_subplot()
+        handles = []
+        for i, (label, of_one) in enumerate(by_label.items()):
+            look, budget = looks[label], of_one[0].budget
+            _draw_label(axes, of_one, competitors, curves, look, (i + 0.5) / len(by_label))
+            has_budget = budget is None or label.endswith(f"B = {budget}")
+            text = label if has_budget else f"{label}, B = {budget:,}"
+            handles.append(Line2D([], [], color=look.colour, marker=look.marker, label=text))
+        grey: Any = {"color": "#444444", "marker": "o"}
+        handles.append(Line2D([], [], linestyle="--", label="bound after each round", **grey, **HOLLOW))
+        handles.append(Line2D([], [], linestyle="", markersize=9, label="bound known at the end", **grey, **HOLLOW))
+        T = rows[0].n_examples
+        axes.axhline(100, color="#999999", linewidth=1.2, zorder=1)
+        axes.annotate("every round a mistake", (START * T, 103), color="#777777", fontsize=9, va="bottom")
+        axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="mistakes and bounds, % of the rounds so far")
+        axes.set_xlim(START * T * 0.97, T * 1.12)
+        for axis in (axes.xaxis, axes.yaxis):
+            number_log_axis(axis)
+        dataset, repetition, task, kernel = stream
+        what = f"{dataset}, {f'task {task}, ' if task != '-' else ''}repetition {repetition}"
+        what += f", {kernel}" if results.runs.loc[results.runs["dataset"] == dataset, "kernel"].nunique() > 1 else ""
+        axes.set_title(f"Mistakes and their bounds\n{what}", loc="left", fontsize=12, fontweight="bold")
+        figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=9.5)
+        save(figure, path)
 
 
 def _draw_label(

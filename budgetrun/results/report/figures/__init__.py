@@ -24,7 +24,7 @@ from budgetrun.base.files import make_folder
 from budgetrun.config.quantities import GAP, IN_FIGURES, QUANTITIES, Quantity
 from budgetrun.config.schema import FigureSpec
 from budgetrun.results import plotting
-from budgetrun.results.plotting import BAND_ALPHA, HOLLOW, Look, hand_out, plain_number, save, slug
+from budgetrun.results.plotting import BAND_ALPHA, HOLLOW, Look, hand_out, plain_number, save, slug, styled
 from budgetrun.results.report.notes import warnings
 from budgetrun.results.report.numbers import NO_BUDGET, Measured, Place, PublishedNumbers, measure
 from budgetrun.results.report.tables import quantity_of
@@ -265,8 +265,6 @@ def draw(results: Results) -> list[Drawn]:
 
     Figures that have no finished run to show are left out.
     """
-    import matplotlib
-
     numbers = Numbers(results)
     specs = [(spec, [spec.point] if spec.point else []) for spec in results.report.figures]
     kinds = {x: kind for kind in registry.classes(__name__, Panel) for x in kind.axes}  # type: ignore[type-abstract]
@@ -277,8 +275,7 @@ def draw(results: Results) -> list[Drawn]:
     titles = set(map(results.title, results.labels))
     looks = hand_out(sorted((name for name in names if name not in points), key=lambda name: name not in titles))
     looks |= dict.fromkeys(points, plotting.CIRCLE)
-    with matplotlib.rc_context(plotting.STYLE):
-        return [_drawn(panel, looks, results) for panel in panels if panel.series]
+    return [_drawn(panel, looks, results) for panel in panels if panel.series]
 
 
 def _default_specs(numbers: Numbers) -> list[tuple[FigureSpec, list[str]]]:
@@ -317,34 +314,33 @@ def _drawn(panel: Panel, looks: dict[str, Look], results: Results) -> Drawn:
 
 
 def _write(panel: Panel, looks: dict[str, Look], paths: list[Path]) -> None:
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(6.6, 5.2), layout="constrained")
-    axes = figure.add_subplot()
-    for series in panel.series:
-        series.draw(axes, looks[series.name])
-    xs = [x for x in panel.xs() if x > 0]
-    spread = max(xs) / min(xs) if xs else 1.0
-    if (spread > DECADE if panel.log_x is None else panel.log_x) and xs:
-        axes.set_xscale("log")
-        plotting.number_log_axis(axes.xaxis, (1.0, 2.0, 5.0) if spread <= DECADE**MOST_DECADES else (1.0,))
-    elif panel.whole_x:
-        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
-    for axis in (axes.xaxis,) if panel.y.is_percent else (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(plain_number)
-    panel.frame(axes)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y.axis)
-    _add_legend(figure, axes, panel)
-    title = textwrap.wrap(panel.title, 58) or [panel.title]
-    named = "" if panel.called.casefold() in panel.title.casefold() else f"{panel.called}, "
-    about = textwrap.wrap(named + panel.counts(), 84)
-    axes.set_title("\n".join(title), loc="left", fontsize=13, fontweight="bold", pad=14 + 12 * len(about))
-    at: Any = {"xycoords": "axes fraction", "xytext": (0, 8), "textcoords": "offset points", "va": "bottom"}
-    axes.annotate("\n".join(about), (0, 1), fontsize=9.5, color="#555555", **at)
-    make_folder(paths[0].parent)
-    save(figure, *paths)
+    with styled(6.6, 5.2) as figure:
+        axes = figure.add_subplot()
+        for series in panel.series:
+            series.draw(axes, looks[series.name])
+        xs = [x for x in panel.xs() if x > 0]
+        spread = max(xs) / min(xs) if xs else 1.0
+        if (spread > DECADE if panel.log_x is None else panel.log_x) and xs:
+            axes.set_xscale("log")
+            plotting.number_log_axis(axes.xaxis, (1.0, 2.0, 5.0) if spread <= DECADE**MOST_DECADES else (1.0,))
+        elif panel.whole_x:
+            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+        for axis in (axes.xaxis,) if panel.y.is_percent else (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(plain_number)
+        panel.frame(axes)
+        axes.set_xlabel(panel.x_label)
+        axes.set_ylabel(panel.y.axis)
+        _add_legend(figure, axes, panel)
+        title = textwrap.wrap(panel.title, 58) or [panel.title]
+        named = "" if panel.called.casefold() in panel.title.casefold() else f"{panel.called}, "
+        about = textwrap.wrap(named + panel.counts(), 84)
+        axes.set_title("\n".join(title), loc="left", fontsize=13, fontweight="bold", pad=14 + 12 * len(about))
+        at: Any = {"xycoords": "axes fraction", "xytext": (0, 8), "textcoords": "offset points", "va": "bottom"}
+        axes.annotate("\n".join(about), (0, 1), fontsize=9.5, color="#555555", **at)
+        make_folder(paths[0].parent)
+        save(figure, *paths)
 
 
 def _add_legend(figure: Figure, axes: Axes, panel: Panel) -> None:
