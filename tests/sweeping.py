@@ -18,6 +18,9 @@ import pytest
 import yaml
 
 from budgetrun import cli
+from budgetrun import config as config_module
+from budgetrun.runner.plan import Options
+from budgetrun.runner.sweep import sweep
 
 TOP = Path(cli.__file__).resolve().parent.parent
 # The `budgetrun` command without reports: most tests are about runs only.
@@ -56,6 +59,13 @@ def written(folder, given):
     path = Path(folder) / f"{given['name']}.yaml"
     path.write_text(yaml.safe_dump(given))
     return path
+
+
+def swept_folder(path, results, **options):
+    """Sweep a config in this process without a failed run, and return its results folder."""
+    loaded, options = config_module.load(path), Options(results=Path(results), **options)
+    assert sweep(loaded, options) == 0
+    return options.folder(loaded)
 
 
 def run(capsys, *arguments):

@@ -7,15 +7,13 @@ import pytest
 from reference import fleet as slow
 from reference.forgetron import self_tuned
 from reference.kernel_expansion import gaussian
-from sweeping import printed, rows, run, written
+from sweeping import printed, rows, run, swept_folder, written
 
-from budgetrun.config import load
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import open_stream
 from budgetrun.fleet import memory, registry
 from budgetrun.papers.fleets import measure
 from budgetrun.papers.fleets.algorithm import SharedMemory
-from budgetrun.runner.sweep import Options, sweep
 
 # Four classes make three equal splits.
 T, D, CLASSES = 240, 3, 4
@@ -49,8 +47,7 @@ def sizes_of(policy, shares):
 
 
 def swept(folder, path):
-    assert sweep(load(str(path)), Options(results=folder, jobs=1)) == 0
-    found = rows(folder / "fleets")
+    found = rows(swept_folder(path, folder, jobs=1))
     return {(row["label"], json.loads(row["parameters"])["shared_memory"]): row for row in found}
 
 

@@ -6,18 +6,14 @@ import tarfile
 
 import archive
 import pytest
-from sweeping import config
+from sweeping import config, swept_folder
 
-from budgetrun import config as config_module
 from budgetrun.data.cards import list_cards
 from budgetrun.results.store.read import load
-from budgetrun.runner.plan import Options
-from budgetrun.runner.sweep import sweep
 
 
 def test_an_archive_has_the_results_and_says_what_they_are(tmp_path):
-    assert sweep(config_module.load(config(tmp_path)), Options(tmp_path / "results")) == 0
-    folder = tmp_path / "results" / "small"
+    folder = swept_folder(config(tmp_path), tmp_path / "results")
     path = archive.pack(folder, tmp_path / "out")
     first = path.read_bytes()
     assert archive.pack(folder, tmp_path / "out").read_bytes() == first

@@ -26,7 +26,7 @@ def small_once(tmp_path_factory):
     """A finished sweep of the config `small`: the folder that holds the config and its results."""
     folder = tmp_path_factory.mktemp("small")
     with contextlib.redirect_stderr(io.StringIO()):
-        assert sweep(config_module.load(sweeping.config(folder)), Options(results=folder / "results")) == 0
+        sweeping.swept_folder(sweeping.config(folder), folder / "results")
     return folder
 
 

@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from sweeping import config, outcomes, parts, printed, rows
+from sweeping import config, outcomes, parts, printed, rows, swept_folder
 from threadpoolctl import threadpool_info
 
 from budgetrun import config as config_module
@@ -41,7 +41,7 @@ def solved_once(tmp_path_factory):
     """A finished sweep of `solver_config`: the folder that holds its config and its results, and its stderr."""
     folder = tmp_path_factory.mktemp("solved")
     with contextlib.redirect_stderr(io.StringIO()) as err:
-        assert sweep(config_module.load(solver_config(folder)), Options(results=folder / "results")) == 0
+        swept_folder(solver_config(folder), folder / "results")
     return folder, err.getvalue()
 
 
@@ -53,8 +53,7 @@ def test_a_job_has_one_blas_thread(tmp_path, monkeypatch):
         return measured(*given)
 
     monkeypatch.setattr(job, "measure", watched)
-    loaded = config_module.load(config(tmp_path, algorithms=[{"name": "perceptron"}]))
-    assert sweep(loaded, Options(results=tmp_path / "results", jobs=1)) == 0
+    swept_folder(config(tmp_path, algorithms=[{"name": "perceptron"}]), tmp_path / "results", jobs=1)
     assert found == {1}
 
 
@@ -117,8 +116,7 @@ def test_same_sweep_same_outcomes_and_finished_runs_stay(tmp_path, solved, run_s
     (folder / "runs.csv").unlink()
     assert run_sweep(path)[1].startswith("solved: 3 runs to do, 5 finished")
     assert without_seconds(folder) == before
-    assert sweep(config_module.load(path), Options(results=tmp_path / "two", jobs=2)) == 0
-    assert without_seconds(tmp_path / "two" / "solved") == before
+    assert without_seconds(swept_folder(path, tmp_path / "two", jobs=2)) == before
 
 
 def without_seconds(folder):

@@ -4,7 +4,7 @@ import json
 import os
 
 import pytest
-from sweeping import config, outcomes, rows
+from sweeping import config, outcomes, rows, swept_folder
 
 from budgetrun import config as config_module
 from budgetrun.runner import sweep as sweep_module
@@ -28,7 +28,7 @@ def own(tmp_path):
 
 @pytest.mark.parametrize("changed", ["own.csv", "test.csv"])
 def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(own, tmp_path, monkeypatch, changed):
-    path, options = tmp_path / changed, Options(results=tmp_path / "results")
+    path = tmp_path / changed
     before, planned = path.read_text(), path.stat()
     keep = sweep_module._Sweep._keep
     kept = []
@@ -42,7 +42,7 @@ def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(own, tmp_path, 
 
     with monkeypatch.context() as patch:
         patch.setattr(sweep_module._Sweep, "_keep", overwrite)
-        assert sweep(config_module.load(own), options) == 1
+        assert sweep(config_module.load(own), Options(results=tmp_path / "results")) == 1
     folder = tmp_path / "results" / "changing"
     states = [row["status"] for row in rows(folder)]
     assert (states.count("done"), states.count("failed")) == (4, 4)
@@ -51,8 +51,6 @@ def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(own, tmp_path, 
     assert told.startswith(said)
     path.write_text(before)
     assert "4 of 8 runs finished, 4 failed" in status(folder)
-    assert sweep(config_module.load(own), options) == 0
-    again = outcomes(folder)
-    assert sweep(config_module.load(own), Options(results=tmp_path / "apart")) == 0
-    assert again == outcomes(tmp_path / "apart" / "changing")
+    again = outcomes(swept_folder(own, tmp_path / "results"))
+    assert again == outcomes(swept_folder(own, tmp_path / "apart"))
     assert json.loads((folder / "manifest.json").read_text())["failures"] == []

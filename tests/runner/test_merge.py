@@ -19,9 +19,8 @@ from budgetrun.results.store.read import load
 from budgetrun.results.store.write import Store
 from budgetrun.runner import merge as merging
 from budgetrun.runner import verbs
-from budgetrun.runner.plan import Options, Shard, make_plan
+from budgetrun.runner.plan import Shard, make_plan
 from budgetrun.runner.shards import _divided, of_shard
-from budgetrun.runner.sweep import sweep
 
 pytestmark = pytest.mark.faults
 
@@ -41,10 +40,10 @@ def config(folder, **changes):
 def whole_once(tmp_path_factory):
     """A folder with the config, its results, and those of three shards in ``results``."""
     folder = tmp_path_factory.mktemp("shards")
-    loaded = config_module.load(config(folder))
-    assert sweep(loaded, Options(folder / "whole")) == 0
+    path = config(folder)
+    sweeping.swept_folder(path, folder / "whole")
     for part in range(1, N + 1):
-        assert sweep(loaded, Options(folder / "results", shard=Shard(part, N))) == 0
+        sweeping.swept_folder(path, folder / "results", shard=Shard(part, N))
     return folder
 
 

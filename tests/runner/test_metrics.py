@@ -9,6 +9,7 @@ import pytest
 import scipy.special
 import sklearn.metrics
 from cases import all_cases, firsts, paired, tied_stream
+from sweeping import swept_folder
 
 from budgetrun import config as config_module
 from budgetrun import kernels
@@ -20,8 +21,6 @@ from budgetrun.learners import find
 from budgetrun.play.metrics import Calibration, Tally
 from budgetrun.results.store import read
 from budgetrun.results.store.curves import Curves
-from budgetrun.runner.plan import Options
-from budgetrun.runner.sweep import sweep
 
 
 def random_scores(T, n_classes=None, seed=0):
@@ -168,8 +167,7 @@ report:
 
 def swept(tmp_path, text, folder):
     (tmp_path / "c.yaml").write_text(text)
-    assert sweep(config_module.load(tmp_path / "c.yaml"), Options(results=tmp_path / folder, jobs=1)) == 0
-    return read.load(tmp_path / folder / "drifting")
+    return read.load(swept_folder(tmp_path / "c.yaml", tmp_path / folder, jobs=1))
 
 
 def test_a_sweep_measures_what_its_config_asks_for(tmp_path):

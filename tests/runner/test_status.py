@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from sweeping import TOP, config, edited, printed, rows
+from sweeping import TOP, config, edited, printed, rows, swept_folder
 
 from budgetrun import config as config_module
 from budgetrun import kernels
@@ -16,7 +16,6 @@ from budgetrun.runner import status as saying
 from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.provenance import recorded_streams, summary
 from budgetrun.runner.status import status
-from budgetrun.runner.sweep import sweep
 
 
 def test_the_memory_of_a_dry_run_is_that_of_its_largest_job(tmp_path, monkeypatch):
@@ -47,12 +46,10 @@ def test_the_manifest_records_what_a_plan_needs(tmp_path, no_data):
         {"name": "own", "path": str(own), "task": "multiclass"},
         {"name": "own", "label": "split", "path": str(own), "test_path": str(held_out), "task": "multiclass"},
     ]
-    loaded = config_module.load(config(tmp_path, datasets=datasets, repetitions=1, algorithms=[{"name": "perceptron"}]))
-    options = Options(tmp_path / "results")
-    assert sweep(loaded, options) == 0
-    folder = options.folder(loaded)
+    path = config(tmp_path, datasets=datasets, repetitions=1, algorithms=[{"name": "perceptron"}])
+    folder = swept_folder(path, tmp_path / "results")
     manifest = Store(folder).manifest()
-    plan = make_plan(loaded)
+    plan = make_plan(config_module.load(path))
     assert recorded_streams(manifest) == plan.infos
     assert manifest["plan"] == summary(plan.runs) == summary(reversed(plan.runs))
     own.unlink()
@@ -61,29 +58,23 @@ def test_the_manifest_records_what_a_plan_needs(tmp_path, no_data):
 
 def test_datasets_that_only_leaves_out_stay_in_the_plan(tmp_path, no_data):
     datasets = [{"name": "noisy_gaussians", "label": label, "options": {"n_per_class": 20}} for label in "ab"]
-    loaded = config_module.load(config(tmp_path, datasets=datasets, repetitions=1))
-    counts = []
+    path = config(tmp_path, datasets=datasets, repetitions=1)
+    plans = []
     for label in "ab":
-        options = Options(tmp_path / "results", only={"dataset": [label]})
-        assert sweep(loaded, options) == 0
-        counts.append(Store(options.folder(loaded)).manifest()["plan"]["runs"])
-    assert counts == [8, 16]
-    assert Store(options.folder(loaded)).manifest()["plan"] == summary(make_plan(loaded).runs)
+        folder = swept_folder(path, tmp_path / "results", only={"dataset": [label]})
+        plans.append(Store(folder).manifest()["plan"])
+    assert [plan["runs"] for plan in plans] == [8, 16]
+    assert plans[1] == summary(make_plan(config_module.load(path)).runs)
 
 
 def test_optional_datasets_count_only_if_they_were_there(tmp_path, no_data):
     datasets = [{"name": "usps", "optional": True}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}]
-    loaded = config_module.load(config(tmp_path, datasets=datasets, repetitions=1))
-    options = Options(tmp_path / "results")
-    assert sweep(loaded, options) == 0
-    assert status(options.folder(loaded)) == f"{options.folder(loaded)}: 8 of 8 runs finished"
+    folder = swept_folder(config(tmp_path, datasets=datasets, repetitions=1), tmp_path / "results")
+    assert status(folder) == f"{folder}: 8 of 8 runs finished"
 
 
 def test_a_manifest_of_another_version_still_tells_the_number_of_runs(tmp_path):
-    loaded = config_module.load(config(tmp_path, repetitions=1))
-    options = Options(tmp_path / "results")
-    assert sweep(loaded, options) == 0
-    folder = options.folder(loaded)
+    folder = swept_folder(config(tmp_path, repetitions=1), tmp_path / "results")
     for planned, total in (("plan", " of 8"), (None, "")):
         with edited(folder) as manifest:
             manifest["config"]["algorithms"] = "none"

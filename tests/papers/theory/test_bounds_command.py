@@ -5,15 +5,13 @@ import shutil
 import numpy as np
 import pytest
 from scipy.stats import t as student
-from sweeping import config, csv_text, edited, printed, rows, run, written
+from sweeping import config, csv_text, edited, printed, rows, run, swept_folder, written
 
 from budgetrun.base.files import checkout
-from budgetrun.config import load
 from budgetrun.papers import theory
 from budgetrun.papers.bounds import check, figure
 from budgetrun.papers.theory.mpu import NO_STEPS
 from budgetrun.results.store.write import Store
-from budgetrun.runner.sweep import Options, sweep
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -33,9 +31,7 @@ DATASETS = [{"name": "noisy_gaussians", "noise": 0.1, "options": {"n_per_class":
 def made(tmp_path_factory):
     """A results folder, with a bound on most of its runs."""
     folder = tmp_path_factory.mktemp("bounds")
-    path = config(folder, datasets=DATASETS, algorithms=ALGORITHMS)
-    assert sweep(load(str(path)), Options(results=folder, jobs=1)) == 0
-    return folder / "small"
+    return swept_folder(config(folder, datasets=DATASETS, algorithms=ALGORITHMS), folder, jobs=1)
 
 
 @pytest.fixture

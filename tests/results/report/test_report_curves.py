@@ -6,7 +6,7 @@ from contextlib import chdir
 import numpy as np
 import pytest
 from fake_results import SWEPT, build, run, swept_rows, write_curves, write_figures, write_report
-from sweeping import config, rows
+from sweeping import config, rows, swept_folder
 
 from budgetrun.config import load
 from budgetrun.results.report import Report
@@ -14,8 +14,6 @@ from budgetrun.results.report.figures import Numbers
 from budgetrun.results.report.figures.axes import BudgetPanel
 from budgetrun.results.store.curves import Curves
 from budgetrun.results.store.read import load as loaded
-from budgetrun.runner.plan import Options
-from budgetrun.runner.sweep import sweep
 
 ROUNDS = {"name": "f", "dataset": "one", "lines": ["rbp", "projectron"], "point": "perceptron", "x": "rounds"}
 
@@ -211,10 +209,9 @@ def own_report(folder, **changes):
     lines = [f"{i % 2},{(i * i) % 7 + i % 2},{(i * 5) % 11}\n" for i in range(90)]
     (folder / "own.csv").write_text("".join(lines))
     with chdir(folder):
-        loaded = load(str(config(folder, **OWN | changes)))
-        assert loaded.datasets[0].order == "file"
-        assert sweep(loaded, Options(results=folder / "results", jobs=1)) == 0
-    report = Report(folder / "results" / "small")
+        path = config(folder, **OWN | changes)
+        assert load(path).datasets[0].order == "file"
+        report = Report(swept_folder(path, folder / "results", jobs=1))
     report.write()
     return report
 

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 from faults import message, raises
-from sweeping import config, edited, printed, rows, run
+from sweeping import config, edited, printed, rows, run, swept_folder
 
 from budgetrun.base.errors import AlteredError
 from budgetrun.results.report import Report, figures
@@ -247,17 +247,9 @@ ADVICE = (
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory):
     """A finished sweep: its config, its results folder and another of the same runs with other seeds."""
-    from contextlib import chdir
-
-    from budgetrun.config import load as load_config
-    from budgetrun.runner.plan import Options
-    from budgetrun.runner.sweep import sweep
-
     top = tmp_path_factory.mktemp("swept")
-    with chdir(top):
-        for name, seed in (("small", 0), ("other", 1)):
-            path = config(top, name, seed=seed)
-            assert sweep(load_config(str(path)), Options(results=top / "results", jobs=1)) == 0
+    for name, seed in (("small", 0), ("other", 1)):
+        swept_folder(config(top, name, seed=seed), top / "results", jobs=1)
     return top
 
 

@@ -21,8 +21,6 @@ from budgetrun.learners import find
 from budgetrun.runner.live import kept
 from budgetrun.runner.live import run as run_module
 from budgetrun.runner.live.request import Request, metrics_of
-from budgetrun.runner.plan import Options
-from budgetrun.runner.sweep import sweep
 from budgetrun.state import load_state
 
 EPSILON = "ahpatron:epsilon=0.7"
@@ -61,8 +59,7 @@ def counts(folder):
 
 def swept(name):
     """The rows of a sweep of the config that `budgetrun run` has written."""
-    assert sweep(config_module.load(f"results/{name}/config.yaml"), Options(results=Path("swept"), jobs=1)) == 0
-    return rows(f"swept/{name}")
+    return rows(sweeping.swept_folder(f"results/{name}/config.yaml", "swept", jobs=1))
 
 
 def stopped_after(monkeypatch, rounds, number=None):

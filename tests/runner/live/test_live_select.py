@@ -8,11 +8,8 @@ import sweeping
 from faults import message
 from test_live_run import place, request, rows, stopped_after  # noqa: F401  (a fixture)
 
-from budgetrun import config as config_module
 from budgetrun.results.report import Report
 from budgetrun.runner.live import run as run_module
-from budgetrun.runner.plan import Options
-from budgetrun.runner.sweep import sweep
 
 RULES = ("hedge", "racing:confidence=0.9", "fixed_share:share=0.01")
 
@@ -25,8 +22,7 @@ def test_the_rules_have_the_outcomes_of_a_sweep_also_after_an_interruption(monke
     stopped_after(monkeypatch, 300, signal.SIGINT)
     assert run_module.run(selecting()) == 130
     assert run_module.run(selecting()) == 0
-    assert sweep(config_module.load("results/s/config.yaml"), Options(results=Path("again"), jobs=1)) == 0
-    own, again = rows("results/s"), rows("again/s")
+    own, again = rows("results/s"), rows(sweeping.swept_folder("results/s/config.yaml", "again", jobs=1))
     assert own == again
     assert [row[1] for row in own if row[1] in ("hedge", "racing", "fixed_share")]
     for name in ("facts", "max_support_size", "margin_updates", "parameters"):
