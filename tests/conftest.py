@@ -1,12 +1,16 @@
 """What all tests need."""
 
+import contextlib
 import gc
+import io
 import os
+import shutil
 import signal
 import zlib
 
 import pytest
 from cases import EXHAUSTIVE
+from sweeping import config, swept_folder
 
 import budgetrun
 from budgetrun.base.files import source_digest
@@ -76,6 +80,28 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(files, "_download", lambda card, file: (None, "the download failed", True))
     monkeypatch.delenv(files.ENVIRONMENT, raising=False)
+
+
+@pytest.fixture(scope="session")
+def small_once(tmp_path_factory):
+    """A finished sweep of the config `small`: the folder that holds the config and its results."""
+    folder = tmp_path_factory.mktemp("small")
+    with contextlib.redirect_stderr(io.StringIO()):
+        swept_folder(config(folder), folder / "results", jobs=1)
+    return folder
+
+
+@pytest.fixture
+def small(small_once, tmp_path):
+    """A copy of that sweep: its config and its results folder."""
+    shutil.copytree(small_once, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "small.yaml", tmp_path / "results" / "small"
+
+
+@pytest.fixture
+def unreported(monkeypatch):
+    """Commands write no report after a sweep."""
+    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
 
 
 @pytest.fixture

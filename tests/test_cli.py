@@ -3,7 +3,6 @@
 import gzip
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,11 +26,6 @@ VERBS = ["sweep", "merge", "plot", "report", "bounds", "status", "list", "check"
 @pytest.fixture
 def command(capsys):
     return lambda *arguments: run(capsys, *arguments)
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
 
 
 def own(text, **changes):
@@ -111,28 +105,9 @@ def test_a_days_work(command):
     assert out.splitlines()[0] == "small: 16 runs, 0 finished, 16 to do"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A folder with a config and its results, without a report."""
-    folder = tmp_path_factory.mktemp("finished")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr("budgetrun.cli._report", lambda folder: None)
-        with pytest.raises(SystemExit):
-            cli.main(["sweep", str(config(".")), "--jobs", "1"])
-    return folder
-
-
-@pytest.fixture
-def swept(finished, tmp_path, undrawn):
-    """Copy that folder; return the config."""
-    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
-    return "small.yaml"
-
-
-def test_status_takes_a_config(command, swept):
+def test_status_takes_a_config(command, small):
     said = (0, "results/small: 16 of 16 runs finished\n", "")
-    assert command("status", swept) == command("status", "results/small") == said
+    assert command("status", "small.yaml") == command("status", "results/small") == said
     said = "results/quickstart: no results here (no manifest.json); to get some: budgetrun sweep CONFIG\n"
     assert command("status", "quickstart") == (2, "", said)
 
@@ -225,7 +200,7 @@ def test_check_counts_every_setting_of_a_budgets_source(command):
     assert command("check", config(".", algorithms=algorithms)) == (0, said, "")
 
 
-def test_a_profile_has_its_folder(command, undrawn):
+def test_a_profile_has_its_folder(command, unreported):
     path = config(".", profiles={"ci": {"n_examples": 40, "repetitions": 1}})
     assert command("sweep", path, "--profile", "ci", "--jobs", 1, "--only", "seed=1")[0] == 0
     assert sorted(os.listdir("results")) == ["ci"]
@@ -233,8 +208,8 @@ def test_a_profile_has_its_folder(command, undrawn):
     assert command("status", "results/ci/small") == (0, said, "")
 
 
-def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, swept):
-    command("sweep", swept, "--jobs", 1, "--force")
+def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, small, unreported):
+    command("sweep", "small.yaml", "--jobs", 1, "--force")
     assert len(os.listdir("results")) == 2
     before = os.stat("results/small/runs.csv").st_mtime_ns
     assert command("status", "results")[1] == "results/small: 16 of 16 runs finished\n"
@@ -273,7 +248,7 @@ def test_an_interrupt_outside_a_sweep(command, monkeypatch):
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-def test_data_missing(command, undrawn, tmp_path):
+def test_data_missing(command, unreported, tmp_path):
     places = "".join(f"  put usps/zip.{part}.gz at {tmp_path}/cache/usps/zip.{part}.gz\n" for part in ("train", "test"))
     sentence = (
         f"dataset 'usps': 2 of 2 files are missing, and the download failed\n{places}"
@@ -415,7 +390,7 @@ def test_only_what_there_is_together(command):
     assert command("sweep", config("."), *only) == (2, "", sentence)
 
 
-def test_results_of_another_config(command, swept):
+def test_results_of_another_config(command, small, unreported):
     path = config(".", repetitions=1)
     _, err = printed(2, command("sweep", path, "--jobs", 1))
     assert err.splitlines() == [

@@ -1,9 +1,6 @@
 """What the tests of sweeps need."""
 
-import contextlib
-import io
 import re
-import shutil
 
 import pytest
 import sweeping
@@ -19,22 +16,6 @@ def no_process_left():
     """No process outlives the test that started it."""
     yield
     sweeping.kill_started()
-
-
-@pytest.fixture(scope="session")
-def small_once(tmp_path_factory):
-    """A finished sweep of the config `small`: the folder that holds the config and its results."""
-    folder = tmp_path_factory.mktemp("small")
-    with contextlib.redirect_stderr(io.StringIO()):
-        sweeping.swept_folder(sweeping.config(folder), folder / "results")
-    return folder
-
-
-@pytest.fixture
-def small(small_once, tmp_path):
-    """A copy of that sweep: its config and its results folder."""
-    shutil.copytree(small_once, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "small.yaml", tmp_path / "results" / "small"
 
 
 @pytest.fixture

@@ -48,10 +48,9 @@ def whole_once(tmp_path_factory):
 
 
 @pytest.fixture
-def whole(whole_once, here, monkeypatch):
+def whole(whole_once, here, unreported):
     """A copy of that folder, as the working directory."""
     shutil.copytree(whole_once, here, dirs_exist_ok=True)
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
     return here
 
 
@@ -211,8 +210,7 @@ def test_many_missing_runs(whole, capsys):
     assert len(lines) == 12
 
 
-def test_three_shards_killed_and_repeated_give_the_same_table(here, capsys, monkeypatch):
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+def test_three_shards_killed_and_repeated_give_the_same_table(here, capsys, unreported):
     path = sweeping.slow_config(here)
     assert ended(start(here, "sweep", path, "--results", "whole"))[0] == 0
     shards = [here / "results" / f"slow.{part}-of-3" for part in (1, 2, 3)]

@@ -214,17 +214,15 @@ def test_folder_of_folders(command, results):
 
 
 @pytest.fixture
-def swept(tmp_path, capsys, monkeypatch):
+def swept(here, capsys, unreported):
     """A function that runs a sweep over datasets, one of which may be a file of the user's own; return its folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
 
     def of(datasets, algorithms, own=(), **kernel):
-        (tmp_path / "own.csv").write_text("".join(f"{label},{a:.6f},{b:.6f}\n" for label, a, b in own))
+        (here / "own.csv").write_text("".join(f"{label},{a:.6f},{b:.6f}\n" for label, a, b in own))
         given = {"name": "own", "datasets": datasets, "algorithms": algorithms}
         given["kernel"] = kernel or {"name": "gaussian", "gamma": 0.5}
-        assert run(capsys, "sweep", written(tmp_path, given), "--jobs", 1)[0] == 0
-        return tmp_path / "results" / "own"
+        assert run(capsys, "sweep", written(here, given), "--jobs", 1)[0] == 0
+        return here / "results" / "own"
 
     return of
 

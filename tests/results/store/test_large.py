@@ -185,8 +185,7 @@ def untimed(folder):
     return pq.read_table(folder / "runs.parquet").drop_columns([*MEASURED])
 
 
-def test_shards_become_the_large_table_of_the_whole(here, monkeypatch, capsys):
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+def test_shards_become_the_large_table_of_the_whole(here, unreported, capsys):
     config(here)
     assert run(capsys, "sweep", "small.yaml", "--results", "whole")[0] == 0
     shards = [f"results/small.{part}-of-3" for part in (1, 2, 3)]

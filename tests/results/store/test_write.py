@@ -245,11 +245,10 @@ ADVICE = (
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory):
+def swept(small_once, tmp_path_factory):
     """A finished sweep: its config, its results folder and another of the same runs with other seeds."""
-    top = tmp_path_factory.mktemp("swept")
-    for name, seed in (("small", 0), ("other", 1)):
-        swept_folder(config(top, name, seed=seed), top / "results", jobs=1)
+    top = shutil.copytree(small_once, tmp_path_factory.mktemp("swept"), dirs_exist_ok=True)
+    swept_folder(config(top, "other", seed=1), top / "results", jobs=1)
     return top
 
 

@@ -83,8 +83,7 @@ def called(*arguments):
 
 
 @pytest.mark.parametrize(("made", "label", "options"), CASES)
-def test_one_table_gives_one_result(made, label, options, here, monkeypatch):
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+def test_one_table_gives_one_result(made, label, options, here, unreported):
     frame = made().iloc[:N_ROWS]
     frame.columns = frame.columns.map(str)
     frame.to_csv("in_text.csv", index=False)
@@ -112,8 +111,7 @@ def test_one_table_gives_one_result(made, label, options, here, monkeypatch):
 
 @real[0]
 @real[1]
-def test_census_income_as_it_is_distributed_gives_the_numbers_of_its_frame(here, monkeypatch):
-    monkeypatch.setattr("budgetrun.cli._report", lambda folder: None)
+def test_census_income_as_it_is_distributed_gives_the_numbers_of_its_frame(here, unreported):
     with lzma.open(CENSUS, "rt") as file:
         Path("census.data").write_text("".join(islice(file, N_ROWS)))
     called("run", "census.data", *OPTIONS, "--label", "last")
