@@ -19,7 +19,7 @@ import yaml
 
 from budgetrun import cli
 from budgetrun import config as config_module
-from budgetrun.runner.plan import Options
+from budgetrun.runner.plan import Options, make_plan
 from budgetrun.runner.sweep import sweep
 
 TOP = Path(cli.__file__).resolve().parent.parent
@@ -66,6 +66,19 @@ def swept_folder(path, results, **options):
     loaded, options = config_module.load(path), Options(results=Path(results), **options)
     assert sweep(loaded, options) == 0
     return options.folder(loaded)
+
+
+def labels_by_id(path):
+    """Return the label of each planned run of a config by its run id."""
+    return {run.run_id: run.spec.label for run in make_plan(config_module.load(path)).runs}
+
+
+def changed_labels(path, before):
+    """Return the labels whose run ids are others than those before; all ids of a label change, or none does."""
+    gone = before.keys() - labels_by_id(path).keys()
+    labels = {before[run_id] for run_id in gone}
+    assert len(gone) == sum(label in labels for label in before.values())
+    return labels
 
 
 def run(capsys, *arguments):

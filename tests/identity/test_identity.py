@@ -8,12 +8,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import probes
-from sweeping import TOP, config
+from sweeping import TOP, changed_labels, config, labels_by_id
 
 from budgetrun import config as config_module
-from budgetrun import kernels
+from budgetrun import engine, kernels
 from budgetrun.learners import find
 from budgetrun.results.store.write import Store
+from budgetrun.runner import identity
 from budgetrun.runner.plan import make_plan
 
 ANEW = "python scripts/results/record_probes.py"
@@ -40,65 +41,48 @@ def test_every_part_of_a_run_is_probed():
         assert make_plan(config_module.load(name), download=False).revisions <= probed
 
 
-def ids(path):
-    return {run.run_id: run.spec.name for run in make_plan(config_module.load(path)).runs}
+EVERY = {"perceptron", "remove_oldest", "forgetron(self_tuned)", "rbp"}
 
 
-@pytest.mark.parametrize(("part", "changed"), [
-    (find("rbp"), {"rbp"}),
-    (find("forgetron", "self_tuned"), {"forgetron"}),
-    (find("remove_oldest"), {"remove_oldest"}),
-    (kernels.Gaussian, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
-    (kernels.Linear, set()),
-    (find("perceptron").form, {"perceptron", "remove_oldest", "forgetron", "rbp"}),
-    (find("projectron").form, set()),
-    (find("cks"), set()),
-], ids=lambda value: getattr(value, "__name__", ""))  # fmt: skip
-def test_a_raised_revision_changes_the_ids_of_what_runs_it_alone(tmp_path, monkeypatch, part, changed):
+@pytest.mark.parametrize(("part", "name", "changed"), [
+    (find("rbp"), "revision", {"rbp"}),
+    (find("forgetron", "self_tuned"), "revision", {"forgetron(self_tuned)"}),
+    (find("remove_oldest"), "revision", {"remove_oldest"}),
+    # A budget follows the run that it is a fraction of.
+    (find("perceptron"), "revision", {"perceptron", "forgetron(self_tuned)"}),
+    (kernels.Gaussian, "revision", EVERY),
+    (kernels.Linear, "revision", set()),
+    (find("perceptron").form, "revision", EVERY),
+    (find("projectron").form, "revision", set()),
+    (find("cks"), "revision", set()),
+    (engine, "REVISION", EVERY),
+    (identity, "JOB_REVISION", EVERY),
+    (identity, "STREAM_REVISION", EVERY),
+], ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""))  # fmt: skip
+def test_a_raised_revision_changes_the_ids_of_what_goes_through_the_part_alone(
+    tmp_path, monkeypatch, part, name, changed
+):
     path = config(tmp_path)
-    before = ids(path)
-    monkeypatch.setattr(part, "revision", part.revision + 1)
-    gone = before.keys() - ids(path).keys()
-    assert {before[run_id] for run_id in gone} == changed
-    assert len(gone) == sum(name in changed for name in before.values())
+    before = labels_by_id(path)
+    monkeypatch.setattr(part, name, getattr(part, name) + 1)
+    assert changed_labels(path, before) == changed
 
 
 def test_a_raised_revision_of_a_value_changes_the_ids_of_runs_with_that_value_alone(tmp_path, monkeypatch):
     readings = [{"name": "nogd", "budget": 5, "step": 0.1, "reading": r, "label": r} for r in ("algorithm", "program")]
-    loaded = config_module.load(config(tmp_path, algorithms=readings))
-
-    def labels():
-        return {run.run_id: run.spec.label for run in make_plan(loaded).runs}
-
-    before = labels()
-    monkeypatch.setattr(find("nogd"), "revised", {("reading", "program"): 99})
-    assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
-    monkeypatch.setattr(find("nogd"), "revised", {})
-    assert {before[run_id] for run_id in before.keys() - labels().keys()} == {"program"}
+    path = config(tmp_path, algorithms=readings)
+    before = labels_by_id(path)
+    for revised in ({("reading", "program"): 99}, {}):
+        monkeypatch.setattr(find("nogd"), "revised", revised)
+        assert changed_labels(path, before) == {"program"}
 
 
 def test_a_raised_revision_for_a_kernel_changes_the_ids_of_runs_with_that_kernel_alone(tmp_path, monkeypatch):
     path = config(tmp_path)
-    before = ids(path)
-    monkeypatch.setattr(find("rbp"), "revised", {("kernel", "linear"): 2})
-    assert ids(path) == before
-    monkeypatch.setattr(find("rbp"), "revised", {("kernel", "gaussian"): 2})
-    assert {before[run_id] for run_id in before.keys() - ids(path).keys()} == {"rbp"}
-
-
-@pytest.mark.parametrize("constant", ["engine.REVISION", "JOB_REVISION", "STREAM_REVISION"])
-def test_what_every_run_goes_through_counts_for_all(tmp_path, monkeypatch, constant):
-    path = config(tmp_path)
-    before = ids(path)
-    monkeypatch.setattr(f"budgetrun.runner.identity.{constant}", 2)
-    assert not before.keys() & ids(path).keys()
-
-
-def test_a_budget_follows_the_run_that_it_is_a_fraction_of(tmp_path, monkeypatch):
-    path = config(tmp_path)
-    before = ids(path)
-    monkeypatch.setattr(find("perceptron"), "revision", 2)
-    assert {before[run_id] for run_id in before.keys() - ids(path).keys()} == {"perceptron", "forgetron"}
+    before = labels_by_id(path)
+    for kernel, changed in (("linear", set()), ("gaussian", {"rbp"})):
+        monkeypatch.setattr(find("rbp"), "revised", {("kernel", kernel): 2})
+        assert changed_labels(path, before) == changed
 
 
 @pytest.mark.committed
