@@ -5,13 +5,12 @@ import os
 import re
 
 import pytest
-from results.report.fake_results import build, paper_rows
+from results.report.fake_results import build, paper_rows, row
 
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import Config
 from budgetrun.results.report import Report, figures
 from budgetrun.results.store import files
-from budgetrun.results.store.files import COLUMNS
 from budgetrun.results.store.write import Store
 
 pytestmark = pytest.mark.faults
@@ -40,17 +39,6 @@ class Faults:
             return real(*arguments, **keywords)
 
         return call
-
-
-def row(i):
-    """Return the row of a run, two of which are a job."""
-    given = {column.name: None for column in COLUMNS}
-    return given | {
-        "run_id": f"{i:016x}", "dataset": "d", "task": "-", "repetition": i, "seed": 0, "algorithm": "rbp",
-        "parameters": "{}", "kernel": "linear()", "budget": 10, "n_examples": 30, "seconds": 0.1, "peak_memory_mb": 1.0,
-        "status": "done", "error": "", "label": "rbp", "mistakes": 7, "online_error": 7 / 30, "updates": 7,
-        "margin_updates": 0, "support_size": 5, "max_support_size": 6, "setting": "{}",
-    }  # fmt: skip
 
 
 def sweep(folder, saved, force=False):

@@ -55,6 +55,20 @@ def failed(dataset, label, error, **others):
     return run(dataset, label, 0, **others) | empty | {"status": "failed", "error": error}
 
 
+def row(i, status="done", **changes):
+    """Return what a worker saves of a run: numbers, and None where there is nothing."""
+    done = status == "done"
+    given = dict.fromkeys(COLUMNS) | {
+        "run_id": f"{i:016x}", "dataset": "d", "task": "-", "repetition": i, "seed": 0, "algorithm": "rbp",
+        "parameters": "{}", "kernel": "linear()", "budget": 10, "n_examples": 30, "seconds": 0.1, "peak_memory_mb": 1.0,
+        "status": status, "error": "" if done else "ValueError: no", "label": "rbp",
+    }  # fmt: skip
+    if done:
+        given |= {"mistakes": 7, "online_error": 7 / 30, "updates": 7, "margin_updates": 0}
+        given |= {"support_size": 5, "max_support_size": 6}
+    return given | changes
+
+
 def runs_csv(rows, names=COLUMNS):
     return csv_text([{"run_id": f"{i:016x}"} | row for i, row in enumerate(rows)], names)
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from faults import message, raises
-from hostile.test_store_faults import CONFIG, row
-from results.report.fake_results import build, paper_rows
+from hostile.test_store_faults import CONFIG
+from results.report.fake_results import build, paper_rows, row
 from sweeping import COMMAND, TOP, config, ended, kill_started, printed, rows, run, slow_config, start, wait_for
 
 from budgetrun.base.errors import AlteredError, InputError

@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import pytest
 from faults import message, raises
+from results.report.fake_results import row
 from sweeping import config, edited, printed, rows, run, swept_folder
 
 from budgetrun.base.errors import AlteredError
@@ -31,19 +32,6 @@ CONTRACT = (
     "mae, rmse, r2, prefix_rmse, learner_memory, kept_bytes"
 )
 CONFIG = {"name": "n", "seed": 0}
-
-
-def row(i, status="done", **changes):
-    done = status == "done"
-    given = dict.fromkeys(COLUMNS) | {
-        "run_id": f"{i:016x}", "dataset": "d", "task": "-", "repetition": i, "seed": 0, "algorithm": "rbp",
-        "parameters": "{}", "kernel": "linear()", "budget": 10, "n_examples": 30, "seconds": 0.1, "peak_memory_mb": 1.0,
-        "status": status, "error": "" if done else "ValueError: no", "label": "rbp",
-    }  # fmt: skip
-    if done:
-        given |= {"mistakes": 7, "online_error": 7 / 30, "updates": 7, "margin_updates": 0}
-        given |= {"support_size": 5, "max_support_size": 6}
-    return given | changes
 
 
 @pytest.fixture
