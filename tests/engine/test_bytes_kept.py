@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_bytes_needed import BUDGETED, of
+from test_bytes_needed import BUDGETED, arrays, of
 
 from budgetrun.base.registry import parameters
 from budgetrun.engine import Group
@@ -140,28 +140,8 @@ def test_auto_keeps_what_is_counted_for_its_members(task):
 def test_arrays_of_auto_take_at_most_what_its_page_says(budget):
     learner = find("auto")(budget=budget)
     group = played(learner, "binary")
-    seen, real = {}, 0
-
-    def walk(thing):
-        nonlocal real
-        if id(thing) in seen:
-            return
-        seen[id(thing)] = thing
-        if isinstance(thing, np.ndarray):
-            if isinstance(thing.base, np.ndarray):
-                walk(thing.base)
-            else:
-                real += thing.nbytes
-        elif isinstance(thing, (list, tuple)):
-            for one in thing:
-                walk(one)
-        elif isinstance(thing, dict):
-            for one in thing.values():
-                walk(one)
-        elif type(thing).__module__.startswith("budgetrun.") and hasattr(thing, "__dict__"):
-            walk(vars(thing))
-
-    walk([learner, group.members[0].hypothesis._groups, group.members[0].hypothesis._first])
+    f = group.members[0].hypothesis
+    real = sum(array.nbytes for array in arrays([learner, f._groups, f._first], {}, left_out=()))
     # The rows of a block have kernel values with each other, for each width.
     most = learner.bytes_in_use(budget, D) + 256 * 4 * 12 * 256
     assert most / 3 < real <= most

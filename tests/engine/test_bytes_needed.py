@@ -43,19 +43,25 @@ def of(cls, budget, **others):
     return cls(**given | {"budget": budget} | others)
 
 
-def arrays(thing, seen):
-    """Yield the tables of an object of this package, once each."""
-    if id(thing) in seen:
+def arrays(thing, seen, left_out=("Pool",)):
+    """Yield the arrays of an object of this package, once each, and for views what they are views of."""
+    # What was seen is kept, so that no other object gets its id.
+    if id(thing) in seen or type(thing).__name__ in left_out:
         return
-    seen.add(id(thing))
+    seen[id(thing)] = thing
+    inside = ()
     if isinstance(thing, np.ndarray):
-        yield thing
+        if not isinstance(thing.base, np.ndarray):
+            yield thing
+        inside = (thing.base,)
     elif isinstance(thing, (list, tuple)):
-        for one in thing:
-            yield from arrays(one, seen)
-    elif type(thing).__module__.startswith("budgetrun.") and type(thing).__name__ != "Pool":
-        for one in vars(thing).values() if hasattr(thing, "__dict__") else ():
-            yield from arrays(one, seen)
+        inside = thing
+    elif isinstance(thing, dict):
+        inside = thing.values()
+    elif type(thing).__module__.startswith("budgetrun.") and hasattr(thing, "__dict__"):
+        inside = vars(thing).values()
+    for one in inside:
+        yield from arrays(one, seen, left_out)
 
 
 @pytest.mark.parametrize("budget", [10**6, 10**9])
@@ -86,7 +92,7 @@ def test_no_table_is_forgotten(name):
     group = Group(Gaussian(gamma=1.0), [of(cls, budget)], n_classes=3 if shape else None)
     fed(group, X[:240], LABELS[task][None, :240], 20)
     member = group.members[0]
-    held = arrays([member.learner, member.hypothesis], set())
+    held = arrays([member.learner, member.hypothesis], {})
     tables = [a for a in held if a.ndim == 2 and budget <= min(a.shape) and max(a.shape) < 5 * budget]
     found = sum(table.nbytes for table in tables)
     assert found <= 2 * needed
