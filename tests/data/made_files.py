@@ -8,6 +8,8 @@ import lzma
 import struct
 
 import numpy as np
+import scipy.sparse as sp
+from pyarrow import ipc
 
 from budgetrun.data import card
 
@@ -20,10 +22,25 @@ def idx(array):
     return struct.pack(f">BBBB{array.ndim}i", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
 
 
+def saved(save, *what, **named):
+    """Return what a function writes to a file."""
+    sink = io.BytesIO()
+    save(sink, *what, **named)
+    return sink.getvalue()
+
+
 def npz(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    return saved(np.savez, **arrays)
+
+
+def arrow_stream(table, **options):
+    """Return a table as an Arrow stream, which can be read once."""
+
+    def write(sink):
+        with ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table, **options)
+
+    return saved(write)
 
 
 def small_card(made, urls=(), file="f/small.gz"):
@@ -39,6 +56,12 @@ def small_card(made, urls=(), file="f/small.gz"):
 
 
 def read(table, n_rows=4096):
-    """Return the rows and labels of a table."""
+    """Return the rows and labels of a table; check that its chunks are of this size, and sparse or contiguous."""
     chunks = list(table.chunks(n_rows))
-    return np.vstack([chunk.X for chunk in chunks]).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()
+    before = np.cumsum([0, *(chunk.X.shape[0] for chunk in chunks)])[:-1].tolist()
+    assert [chunk.first_row for chunk in chunks] == before or table.skipped
+    for chunk in chunks:
+        assert chunk.X.shape[0] <= n_rows
+        assert sp.issparse(chunk.X) or (chunk.X.flags.c_contiguous and chunk.X.dtype == np.float64)
+    dense = [chunk.X.toarray() if sp.issparse(chunk.X) else chunk.X for chunk in chunks]
+    return np.vstack(dense).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()

@@ -90,9 +90,8 @@ def archives(draw):
         if other == "array":
             shape = draw(st.lists(st.integers(0, 3), max_size=3))
             values = np.array(draw(st.lists(st.integers(0, 4), min_size=27, max_size=27)))[: int(np.prod(shape))]
-            member = io.BytesIO()
-            np.save(member, np.resize(values, shape).astype("i8").astype(draw(st.sampled_from(DTYPES[:-1]))))
-            members[f"{name}.npy"] = member.getvalue()
+            array = np.resize(values, shape).astype("i8").astype(draw(st.sampled_from(DTYPES[:-1])))
+            members[f"{name}.npy"] = made_files.saved(np.save, array)
         elif other == "damage" and f"{name}.npy" in members:
             members[f"{name}.npy"] = draw(damaged(members[f"{name}.npy"]))
         else:

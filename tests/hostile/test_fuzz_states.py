@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from data.made_files import saved as saved_as_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence
@@ -57,9 +58,7 @@ def edited(rng, path, to):
                 array.flat[rng.integers(array.size)] = rng.choice([-1, 0, 5, 2**30])
             else:
                 array = array[: len(array) // 2] if array.ndim else array
-            file = io.BytesIO()
-            np.save(file, array)
-            parts[name] = file.getvalue()
+            parts[name] = saved_as_bytes(np.save, array)
     with zipfile.ZipFile(to, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)

@@ -1,6 +1,5 @@
 """Damaged files of columns: they are refused in one sentence, or give finite rows with a label each."""
 
-import io
 from datetime import date, timedelta
 
 import numpy as np
@@ -8,9 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from damage import damaged
+from data.made_files import arrow_stream, saved
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import feather, ipc, parquet
+from pyarrow import feather, parquet
 from sentences import one_sentence
 
 from budgetrun.base.errors import InputError
@@ -33,25 +33,14 @@ TABLE = pa.Table.from_pandas(FRAME)
 CODED = TABLE.set_column(2, "c", TABLE.column("c").dictionary_encode())
 
 
-def written(write):
-    sink = io.BytesIO()
-    write(sink)
-    return sink.getvalue()
-
-
-def stream(sink):
-    with ipc.new_stream(sink, CODED.schema) as writer:
-        writer.write_table(CODED, max_chunksize=10)
-
-
 CONTENTS = {
     "csv": FRAME.to_csv(index=False).encode(),
     "tsv": FRAME.to_csv(index=False, sep="\t").encode(),
     "jsonl": FRAME.astype({"d": str}).to_json(orient="records", lines=True).encode(),
-    "parquet": written(lambda sink: parquet.write_table(TABLE, sink, row_group_size=10)),
-    "feather": written(lambda sink: feather.write_feather(TABLE, sink, chunksize=10)),
-    "arrow": written(lambda sink: feather.write_feather(CODED, sink, compression="uncompressed", chunksize=10)),
-    "arrows": written(stream),
+    "parquet": saved(lambda sink: parquet.write_table(TABLE, sink, row_group_size=10)),
+    "feather": saved(lambda sink: feather.write_feather(TABLE, sink, chunksize=10)),
+    "arrow": saved(lambda sink: feather.write_feather(CODED, sink, compression="uncompressed", chunksize=10)),
+    "arrows": arrow_stream(CODED, max_chunksize=10),
 }
 
 
@@ -87,7 +76,7 @@ def test_texts_beyond_their_batch_are_refused(tmp_path):
     """The sizes of texts stand in the file; those that were damaged named 10^18 bytes, or the memory of others."""
     texts = pa.array(["red", "green"] * 12, pa.large_string())
     table = pa.table({"c": texts, "y": FRAME["y"]})
-    content = written(lambda sink: feather.write_feather(table, sink, compression="uncompressed"))
+    content = saved(lambda sink: feather.write_feather(table, sink, compression="uncompressed"))
     ends = np.frombuffer(texts.buffers()[1], "<i8")[:25].tobytes()
     assert content.count(ends) == 1
     for wrong in (10**18, 10**6, -5):

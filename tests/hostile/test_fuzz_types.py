@@ -9,9 +9,9 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
+from data.made_files import arrow_stream
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import ipc
 from sentences import one_sentence
 
 from budgetrun.base.errors import InputError
@@ -65,14 +65,6 @@ def columns(draw):
     return array, kind if form in ("plain", "dictionary") else None
 
 
-def streamed(table):
-    """Return a table as an Arrow stream that can be read once."""
-    sink = io.BytesIO()
-    with ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return io.BytesIO(sink.getvalue())
-
-
 def read(source, **options):
     """Return the features, examples and labels of a source; None if it is refused in a sentence."""
     try:
@@ -106,7 +98,8 @@ def test_a_column_of_any_type(column, piped, role):
     n = len(array)
     table = pa.table({"c": array, "other": pa.array([float(k) for k in range(n)])})
     label = "other" if role == "feature" else "c"
-    found = read(streamed(table) if piped else table, label=label, **({"classes": ()} if role == "feature" else {}))
+    source = io.BytesIO(arrow_stream(table)) if piped else table
+    found = read(source, label=label, **({"classes": ()} if role == "feature" else {}))
     if found is None:
         return
     features, X, y = found

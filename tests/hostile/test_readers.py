@@ -120,11 +120,7 @@ def archive(**members):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in members.items():
-            if not isinstance(content, bytes):
-                member = io.BytesIO()
-                np.save(member, content)
-                content = member.getvalue()
-            file.writestr(f"{name}.npy", content)
+            file.writestr(f"{name}.npy", content if isinstance(content, bytes) else made_files.saved(np.save, content))
     return buffer.getvalue()
 
 

@@ -1,13 +1,12 @@
 """Every format of catalogued datasets: good files, a sentence for each fault, and adding one is adding a file."""
 
 import gzip
-import io
 import sys
 
 import numpy as np
 import pytest
 from faults import message
-from made_files import idx, npz
+from made_files import idx, npz, saved
 
 from budgetrun.config.schema import DatasetSpec
 from budgetrun.data import card, formats, open_stream, stream_info
@@ -211,9 +210,7 @@ def test_npz_faults(arrays, fault):
 
 def test_npz_torn_or_pickled():
     whole = npz(X=SOME, y=np.ones(2))
-    single = io.BytesIO()
-    np.save(single, SOME)
-    for content in (whole[:-40], b"PK\3\4nothing", single.getvalue(), npz(X=SOME, y=np.array([None, {}]))):
+    for content in (whole[:-40], b"PK\3\4nothing", saved(np.save, SOME), npz(X=SOME, y=np.array([None, {}]))):
         assert message(parse_npz, content, "f").startswith("f: not a complete .npz archive of plain arrays (")
 
 

@@ -1,11 +1,8 @@
 """One small table in every format and from every library, and every type of Arrow as a feature and as the label."""
 
-import bz2
-import gzip
 import hashlib
 import io
 import json
-import lzma
 import os
 from datetime import date, datetime
 from decimal import Decimal
@@ -17,6 +14,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from faults import message
+from made_files import COMPRESS, arrow_stream, read
 from pyarrow import feather, ipc, parquet
 
 from budgetrun.config.schema import DatasetSpec
@@ -267,11 +265,6 @@ CSV = FRAME.to_csv(index=False)
 JSON = "".join(json.dumps(row) + "\n" for row in FRAME.to_dict("records"))
 
 
-def stream_of(table, file):
-    with ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table)
-
-
 def write(path):
     """Write the table in the format of a suffix."""
     table = pa.Table.from_pandas(FRAME, preserve_index=False)
@@ -281,8 +274,7 @@ def write(path):
     elif kind == "feather":
         feather.write_feather(table, str(path), compression="zstd")
     elif kind == "arrow":
-        with path.open("wb") as file:
-            stream_of(table, file)
+        path.write_bytes(arrow_stream(table))
     else:
         text = {
             "csv": CSV,
@@ -293,8 +285,7 @@ def write(path):
             "index.csv": FRAME.to_csv(),
             "jsonl": JSON,
         }[kind.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")].encode()
-        compress = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}.get(kind.rpartition(".")[2], bytes)
-        path.write_bytes(compress(text))
+        path.write_bytes(COMPRESS.get(path.suffix, bytes)(text))
     return path
 
 
@@ -302,16 +293,6 @@ SUFFIXES = [
     "csv", "tsv", "semi.csv", "crlf.csv", "quoted.csv", "index.csv", "csv.gz", "csv.bz2", "csv.xz", "jsonl", "jsonl.gz",
     "parquet", "feather", "arrow",
 ]  # fmt: skip
-
-
-def read(table, n_rows=4096):
-    chunks = list(table.chunks(n_rows))
-    assert [chunk.first_row for chunk in chunks] == np.cumsum([0, *(c.X.shape[0] for c in chunks)])[:-1].tolist()
-    for chunk in chunks:
-        assert chunk.X.shape[0] <= n_rows
-        assert scipy.sparse.issparse(chunk.X) or (chunk.X.flags.c_contiguous and chunk.X.dtype == np.float64)
-    dense = [chunk.X.toarray() if scipy.sparse.issparse(chunk.X) else chunk.X for chunk in chunks]
-    return np.vstack(dense).tolist(), np.concatenate([chunk.y for chunk in chunks]).tolist()
 
 
 @pytest.mark.parametrize("kind", SUFFIXES)

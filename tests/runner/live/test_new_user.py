@@ -15,6 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
+from data.made_files import arrow_stream, saved
 from sklearn.datasets import dump_svmlight_file
 
 from budgetrun.cli import main
@@ -38,25 +39,12 @@ def with_cells(column, rows, value):
     return frame
 
 
-def saved(save, *arrays, **named):
-    sink = io.BytesIO()
-    save(sink, *arrays, **named)
-    return sink.getvalue()
-
-
 def parquet(frame=TABLE):
     return saved(lambda sink: pa.parquet.write_table(pa.Table.from_pandas(frame), sink))
 
 
 def feather():
     return saved(lambda sink: pa.feather.write_feather(pa.Table.from_pandas(TABLE), sink))
-
-
-def arrow_stream():
-    table, sink = pa.Table.from_pandas(TABLE), io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 def libsvm(zero_based):
@@ -123,7 +111,7 @@ WORKS = {
     "LIBSVM from 1": ("s.libsvm", libsvm(False), [], ""),
     "LIBSVM from 0": ("s.svm", libsvm(True), [], ""),
     "standard input": ("-", text_of(), [], "target"),
-    "Arrow on standard input": ("-", arrow_stream(), [], ""),
+    "Arrow on standard input": ("-", arrow_stream(pa.Table.from_pandas(TABLE)), [], ""),
     "JSON lines on standard input": ("-", lines_of_json(), [], ""),
     "classes named in advance": ("-", text_of(), ["--classes", "0,1"], ""),
     "unscaled features": ("s.csv", text_of(UNSCALED), [], "running"),
