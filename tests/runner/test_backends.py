@@ -13,7 +13,7 @@ import pytest
 from faults import message
 from joblib import Parallel, delayed, register_parallel_backend
 from joblib.parallel import BACKENDS
-from sweeping import config, ended, outcomes, printed, rows, slow_config, start, wait_for, workers
+from sweeping import config, ended, outcomes, printed, rows, slow_config, start, wait_for
 
 from budgetrun.base.errors import InputError
 from budgetrun.runner import backends
@@ -51,8 +51,8 @@ def same_rows(small, backend, *more):
     assert outcomes(path.parent / "again" / "small") == outcomes(folder)
 
 
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing", pytest.param("ray", marks=needs("ray"))])
-def test_the_same_rows_from_other_backends(small, backend):
+@pytest.mark.parametrize("backend", ["local", "loky", "multiprocessing", pytest.param("ray", marks=needs("ray"))])
+def test_the_same_rows_from_two_workers_of_each_backend(small, backend):
     same_rows(small, backend)
 
 
@@ -73,17 +73,6 @@ def test_a_job_that_kills_dask_workers_fails():
     backend._submitted = {ended_job: SimpleNamespace(items=[(None, (job, None), {})])}
     ended_job.set_exception(cluster.KilledWorker("one", "a worker", 3))
     assert backend.retrieve_result_callback(ended_job) == [cluster.failure(job, [])]
-
-
-def test_a_killed_loky_worker_costs_no_finished_run(tmp_path):
-    path, folder = slow_config(tmp_path), tmp_path / "results" / "slow"
-    process = start(tmp_path, "sweep", path, "--jobs", 2, "--backend", "loky")
-    wait_for(lambda: list((folder / "parts").glob("*.running")))
-    workers(process, "popen_loky_posix")[0].kill()
-    _, err = printed(0, ended(process))
-    assert "a worker process died (killed, or out of memory); the jobs that were running are retried" in err
-    assert "Traceback" not in err
-    assert {row["status"] for row in rows(folder)} == {"done"}
 
 
 def test_calls_whose_worker_dies_return_an_error_and_the_others_go_on():
