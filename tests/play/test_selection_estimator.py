@@ -1,15 +1,13 @@
 """The classifier that chooses among candidates."""
 
-import pickle
 import re
-import warnings
 
 import numpy as np
 import pytest
 from cases import EXHAUSTIVE, random_stream
+from estimating import failed_checks, in_pieces, pickled
 from faults import raises
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from budgetrun import NORMA, RBP, Ahpatron, Perceptron, SelectingClassifier
 from budgetrun.play.selection import registry
@@ -24,21 +22,14 @@ def made(rule="hedge", **given):
 # They differ in the rule alone.
 @pytest.mark.parametrize("rule", registry() if EXHAUSTIVE else ["racing"])
 def test_check_estimator(rule):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = SelectingClassifier(Perceptron(), grid={"gamma": [0.5, 1, 2]}, rule=rule)
-        checks = check_estimator(model, on_fail=None)
-    assert [(c["check_name"], c["exception"]) for c in checks if c["status"] == "failed"] == []
-    assert {c["check_name"] for c in checks if c["status"] == "skipped"} <= {"check_array_api_input"}
+    assert failed_checks(SelectingClassifier(Perceptron(), grid={"gamma": [0.5, 1, 2]}, rule=rule)) == []
 
 
 @pytest.mark.parametrize("rule", registry())
 def test_calls_do_not_matter_nor_do_pauses(rule, reloaded):
     X, y = random_stream(150)
-    whole, pieces = made(rule).fit(X, y), clone(made(rule))
-    for start, end in [(0, 1), (1, 4), (4, 70), (70, 71), (71, 150)]:
-        pieces.partial_fit(X[start:end], y[start:end], classes=[-1, 1])
-        pieces = reloaded(pickle.loads(pickle.dumps(pieces)))
+    whole = made(rule).fit(X, y)
+    pieces = in_pieces(clone(made(rule)), X, y, lambda model: reloaded(pickled(model)), classes=[-1, 1])
     pieces.learn_one(X[0], y[0])
     whole.partial_fit(X[:1], y[:1])
     for name in ("mistakes_", "n_rounds_", "support_size_", "online_error_"):
