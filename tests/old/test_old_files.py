@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sweeping import run
+from sweeping import outcomes, rows, run
 
 import budgetrun
 from budgetrun.base.errors import InputError
@@ -30,8 +30,6 @@ from budgetrun.learners import find
 
 DATA = Path(__file__).parent / "0.2.0"
 EXPECTED = json.loads(path.read_text()) if (path := DATA / "expected.json").is_file() else {}
-# Columns that differ each time a run is repeated.
-VARYING = ("seconds", "peak_memory_mb")
 # Number of rows that a model predicts; it then learns these and more.
 N_PREDICTED = 4
 
@@ -73,17 +71,9 @@ def command(here, capsys):
 # -- contents of the files ---------------------------------------------------------------------------------------------
 
 
-def rows_of(path):
-    """Return the runs of a table by run id; all values are text."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return {row["run_id"]: row for row in csv.DictReader(file)}
-
-
-def untimed(rows):
-    """Return the cells that do not vary between repetitions of a run, without empty ones."""
-    return {
-        key: {name: text for name, text in row.items() if text and name not in VARYING} for key, row in rows.items()
-    }
+def untimed(folder):
+    """Return the runs of a folder by run id, without empty cells and those that vary between repetitions of a run."""
+    return {row["run_id"]: {name: text for name, text in row.items() if text} for row in outcomes(folder)}
 
 
 def examples_of(told, rows):
@@ -256,10 +246,10 @@ def test_a_sweep_resumes_and_repeats_no_run(name, command):
     assert "earlier code" not in out
     code, _, err = command("sweep", f"{name}.yaml", "--jobs", "1")
     assert code == 0, err
-    rows = rows_of(folder / "runs.csv")
-    assert untimed(rows) == told["rows"]
+    assert untimed(folder) == told["rows"]
     # Their measurements are unchanged, so these runs were not repeated.
-    assert {key: [rows[key][column] for column in VARYING] for key in finished} == finished
+    measured = {row["run_id"]: [row["seconds"], row["peak_memory_mb"]] for row in rows(folder)}
+    assert {key: measured[key] for key in finished} == finished
 
 
 @pytest.mark.parametrize("name", expected("tables"))
@@ -315,7 +305,7 @@ def test_an_interrupted_stream_continues(name, command):
         return
     assert code == 0, err
     assert f"continued after {told['interrupted']} rounds" in err
-    now, then = untimed(rows_of(folder / "runs.csv")), told["rows"]
+    now, then = untimed(folder), told["rows"]
     assert now.keys() == then.keys()
     for key, row in then.items():
         for column, text in row.items():
