@@ -15,6 +15,7 @@ import numpy as np
 import psutil
 import pytest
 from faults import message
+from sweeping import wait_for
 
 from budgetrun import estimators
 from budgetrun.kernels import compiling
@@ -62,17 +63,9 @@ def helpers(parent=None):
     return found
 
 
-def wait(condition):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def the_helper(parent=None):
     # A process that has just been started has no command yet.
-    wait(lambda: helpers(parent))
-    (only,) = helpers(parent)
+    (only,) = wait_for(lambda: helpers(parent))
     return only
 
 
@@ -127,7 +120,7 @@ def test_a_helper_compiles_what_is_requested_and_then_it_is_loaded(fresh, capfd)
     assert not helpers()
     look(background._PAYS / 2)
     only = the_helper()
-    wait(lambda: only.nice() == 19)
+    wait_for(lambda: only.nice() == 19)
     # While it is there, no process starts another one.
     only.suspend()
     background.request((f"{LOOPS}:copy", kind_of(np.zeros(3)), kind_of(np.zeros(3))))
@@ -202,7 +195,7 @@ def test_the_helper_ends_with_its_parent_and_not_before(fresh, how):
             assert parent.stdout.readline() == b"begun\n"
             only = the_helper(parent.pid)
             parent.kill()
-            wait(lambda: not only.is_running())
+            wait_for(lambda: not only.is_running())
         said = parent.communicate()
     if how == "ends":
         assert parent.returncode == 0
