@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from faults import raises
+from test_live_run import stopped_after
 
 from budgetrun.base.errors import InputError
 from budgetrun.estimators.predict import predict_stream
@@ -52,16 +53,8 @@ def test_two_files_are_one_stream(stopped, monkeypatch):
     if stopped:
         monkeypatch.setattr(kept, "FIRST_SAVED", 0.0)
         monkeypatch.setattr(kept, "SHARE_OF_SAVING", 1e9)
-        playing = live._Run._tick
-
-        def tick(self, rounds):
-            playing(self, rounds)
-            if rounds > FIRST + 200:
-                raise ZeroDivisionError
-
-        monkeypatch.setattr(live._Run, "_tick", tick)
-        raises(InputError, "ZeroDivisionError", run, more)
-        monkeypatch.setattr(live._Run, "_tick", playing)
+        stopped_after(monkeypatch, FIRST + 201)
+        raises(InputError, "the machine has failed", run, more)
         with pytest.raises(InputError, match=r"p/s: has not played all of two.csv; repeat that command first"):
             run(replace(more, source="whole.csv"))
     assert run(more) == 0
