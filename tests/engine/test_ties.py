@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from papers.theory.playing import play
 
 from budgetrun import kernels
 from budgetrun.engine import Group
@@ -14,13 +15,6 @@ from budgetrun.kernels import Gaussian, Linear
 from budgetrun.learners import bpa, find
 
 BLOCKS = 1, 2, 7, 64, 256
-
-
-def fed(learner, kernel, X, y, block=64):
-    group = Group(kernel, [learner])
-    for t in range(0, len(y), block):
-        group.feed(X[t : t + block], y[None, t : t + block])
-    return group.members[0]
 
 
 def test_values_are_equal_up_to_the_larger_of_their_own_errors():
@@ -77,7 +71,7 @@ def test_a_large_score_does_not_make_others_equal_one_vs_rest():
 
 def test_a_large_label_does_not_make_small_errors_equal():
     X, y = 10.0 * np.eye(5)[:4], np.array([1e6, 3e-5, 1e-5, 2.0])
-    f = fed(find("fb_krls", task="regression")(budget=3), Gaussian(gamma=1), X, y).hypothesis
+    f = play(find("fb_krls", task="regression")(budget=3), Gaussian(gamma=1), X, y).hypothesis
     assert f.rounds.tolist() == [0, 1, 3]
 
 
@@ -113,7 +107,7 @@ def test_of_examples_at_equal_distances_the_oldest_leaves(learner, step, block):
     X[:6] = X[:6][::step]
     name, variant, given = learner
     y = np.array([1, -1] * 3 + [1])
-    f = fed(find(name, variant)(budget=6, **given), Gaussian(gamma=0.06), X, y, block).hypothesis
+    f = play(find(name, variant)(budget=6, **given), Gaussian(gamma=0.06), X, y, block_size=block).hypothesis
     assert f.rounds.tolist() == [1, 2, 3, 4, 5, 6]
 
 
@@ -123,8 +117,8 @@ def test_of_examples_at_equal_distances_the_oldest_leaves(learner, step, block):
 def test_of_cores_at_equal_distances_the_oldest_takes_the_step(variant, step, block):
     X = np.array([ORDERS[0], -ORDERS[4]])[::step]
     X = np.concatenate([X, np.zeros((1, 4))])
-    f = fed(find("avm", variant)(delta=2.2, regulariser=0.1), Gaussian(gamma=0.5), X, np.array([1, 1, -1]), block)
-    assert f.hypothesis.coef.tolist() == [0, 1]
+    learner, y = find("avm", variant)(delta=2.2, regulariser=0.1), np.array([1, 1, -1])
+    assert play(learner, Gaussian(gamma=0.5), X, y, block_size=block).hypothesis.coef.tolist() == [0, 1]
 
 
 def learners_that_choose():
@@ -150,7 +144,7 @@ def test_duplicates_are_ties_for_every_block_size(at, kernel):
     found = []
     # In another order of the features, sums are rounded differently.
     for block, order in zip([*BLOCKS, 7], 2 * [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]], strict=True):
-        member = fed(list(learners_that_choose())[at], kernel, X[:, order], y, block)
+        member = play(list(learners_that_choose())[at], kernel, X[:, order], y, block_size=block)
         found.append((member.count.mistakes, member.hypothesis.rounds.tolist()))
     assert all(one == found[0] for one in found)
 
@@ -162,6 +156,6 @@ def test_the_unit_of_the_examples_does_not_matter(name, power):
     rng = np.random.default_rng(1)
     y = rng.choice([-1, 1], 200)
     X = rng.normal(size=(200, 4)) + 0.3 * y[:, None]
-    runs = [fed(find(name)(budget=9), Linear(), X * 2.0**p, y) for p in (0, power)]
+    runs = [play(find(name)(budget=9), Linear(), X * 2.0**p, y, block_size=64) for p in (0, power)]
     assert runs[0].count.mistakes == runs[1].count.mistakes
     assert runs[0].hypothesis.rounds.tolist() == runs[1].hypothesis.rounds.tolist()
