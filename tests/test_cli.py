@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
+from faults import raising
 from sweeping import COMMAND, TOP, config, printed, run, untimed
 
 from budgetrun import cli, kernels, learners
@@ -217,12 +218,9 @@ def test_status_writes_nothing_and_leaves_out_what_was_moved_aside(command, smal
 
 
 def test_a_failed_run_gives_exit_code_1_and_the_other_configs_are_made(command, monkeypatch):
-    def fail(*_):
-        raise ValueError("no")
-
     reported = []
     monkeypatch.setattr("budgetrun.cli._report", reported.append)
-    monkeypatch.setattr("budgetrun.learners.rbp.RBP.update", fail)
+    monkeypatch.setattr("budgetrun.learners.rbp.RBP.update", raising(ValueError("no")))
     one, two = config(".", "one"), config(".", "two", algorithms=[{"name": "perceptron"}])
     code, _, err = command("sweep", one, two, "--jobs", 1)
     assert (code, list(map(str, reported))) == (1, ["results/one", "results/two"])

@@ -7,7 +7,7 @@ import resource
 import stat
 
 import pytest
-from faults import raises
+from faults import raises, raising
 
 from budgetrun.base.errors import CannotWriteError, InputError, printable
 from budgetrun.base.files import explained, make_folder, write
@@ -57,11 +57,7 @@ def test_a_file_that_does_not_fit_is_not_written(tmp_path):
 def test_a_failure_is_one_sentence_and_leaves_a_whole_file(tmp_path, monkeypatch, call, number):
     path = tmp_path / "a"
     write(path, "old")
-
-    def fail(*arguments, **keywords):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, call, fail)
+    monkeypatch.setattr(os, call, raising(OSError(number, os.strerror(number))))
     with pytest.raises(CannotWriteError) as raised:
         write(path, "new")
     monkeypatch.undo()

@@ -10,7 +10,7 @@ import sweeping
 import yaml
 from cases import STREAMS
 from click.testing import CliRunner
-from faults import raises
+from faults import raises, raising
 from reference import avm, bogd_uniform, bsgd, fogd, forgetron, nogd, perceptron, projectron_2024, projectron_pp
 from reference.kernel_expansion import gaussian
 
@@ -130,11 +130,8 @@ def test_committed_files_have_the_columns_that_are_written(name):
 
 
 def test_what_needs_missing_data_is_left_out(tiny, tmp_path, monkeypatch):
-    def missing(*_):
-        raise DataMissingError("put a9a.xz there")
-
     for module in (cases, solvers):
-        monkeypatch.setattr(module, "open_stream", missing)
+        monkeypatch.setattr(module, "open_stream", raising(DataMissingError("put a9a.xz there")))
     # Drawing the charts takes most of the time.
     monkeypatch.setattr(pages, "save", lambda figure, *paths: [path.touch() for path in paths])
     outcome = bench("--quick", "--results", tmp_path)

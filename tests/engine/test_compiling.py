@@ -1,7 +1,6 @@
 """Code is compiled from the sources of plain classes, gives the same bits, and is kept on disk for other processes."""
 
 import copy
-import errno
 import inspect
 import itertools
 import os
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import EXHAUSTIVE, STREAMS, TASKS, all_cases, firsts
+from faults import FULL, raising
 
 from budgetrun.base.errors import InputError
 from budgetrun.engine import Group
@@ -149,11 +149,7 @@ def test_a_cache_that_is_damaged_or_full_is_as_none(tmp_path, monkeypatch):
         files.save("key", [1, 2])
         assert files.load("key") == [1, 2]
     assert structures.Files.complete
-
-    def full(*given):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(structures.caching.IndexDataCacheFile, "_save_data", full)
+    monkeypatch.setattr(structures.caching.IndexDataCacheFile, "_save_data", raising(FULL))
     files.save("other", [3])
     assert files.load("other") is None
     assert not structures.Files.complete

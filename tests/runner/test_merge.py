@@ -1,6 +1,5 @@
 """Shards of a sweep, and folders put together: the same runs.csv as one sweep gives, or a sentence."""
 
-import errno
 import os
 import re
 import shutil
@@ -9,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import sweeping
+from faults import FULL
 from sweeping import edited, ended, outcomes, parts, printed, run, start, wait_for
 from test_backends import cluster  # noqa: F401  (a fixture)
 
@@ -358,7 +358,7 @@ class Killed(BaseException):
     pass
 
 
-@pytest.mark.parametrize("error", [Killed(), OSError(errno.ENOSPC, "No space left on device")], ids=["kill", "full"])
+@pytest.mark.parametrize("error", [Killed(), FULL], ids=["kill", "full"])
 def test_a_merge_that_ends_at_any_write_goes_on(whole, capsys, monkeypatch, error):
     real, calls = os.replace, []
 

@@ -1,6 +1,5 @@
 """Sweeps and what may happen to them: no finished run is lost, and the next sweep runs the others only."""
 
-import errno
 import json
 import os
 import pty
@@ -13,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 import psutil
 import pytest
 from cases import EXHAUSTIVE
-from faults import message, raises
+from faults import FULL, message, raises, raising
 from sweeping import (
     COMMAND,
     VARYING,
@@ -148,10 +147,8 @@ def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp
 
 
 def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
-    def fail(*_):
-        raise AssertionError("a dry run must not download")
-
-    monkeypatch.setattr("budgetrun.data.files._download", fail)
+    unwanted = raising(AssertionError("a dry run must not download"))
+    monkeypatch.setattr("budgetrun.data.files._download", unwanted)
     monkeypatch.setattr("budgetrun.data.files.find", lambda *_: None)
     monkeypatch.chdir(tmp_path)
     datasets = [{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}]
@@ -314,7 +311,7 @@ def test_a_full_disk_is_reported_in_one_sentence(tmp_path, run_sweep, monkeypatc
 
     def full(path, target):
         if target.suffix == ".jsonl":
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise FULL
         real(path, target)
 
     with monkeypatch.context() as patched:

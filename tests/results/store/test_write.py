@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 import pytest
-from faults import message, raises
+from faults import FULL, message, raises, raising
 from results.report.fake_results import row
 from sweeping import config, edited, printed, rows, run, swept_folder
 
@@ -206,10 +206,7 @@ def test_an_unreadable_manifest_is_none(store, text):
 
 
 def test_no_temporary_file_stays_when_writing_fails(store, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("os.fsync", raising(FULL))
     raises(OSError, "No space left", store.save, "a", [row(1)])
     assert not list(store.parts.iterdir())
 

@@ -1,6 +1,5 @@
 """`budgetrun run --by COLUMN`: a model per key in one memory, beside one model for all."""
 
-import errno
 import io
 import signal
 from dataclasses import replace
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from faults import message, raises
+from faults import FULL, message, raises, raising
 from matplotlib.image import imread
 
 from budgetrun import AutoClassifier, Fleet
@@ -154,11 +153,7 @@ def test_other_results_stay(monkeypatch):
     assert by_customer(request) == 0
     (old,) = Path("results").glob("s-by.old-*")
     assert (old / "keys.csv").read_bytes() == Path("results/s-by/keys.csv").read_bytes() == before
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("budgetrun.base.files.os.replace", full)
+    monkeypatch.setattr("budgetrun.base.files.os.replace", raising(FULL))
     raises(InputError, r"s-by/by.state: .*No space left on device", by_customer, request)
 
 
