@@ -1,6 +1,18 @@
 """What every refusal looks like: one short line without control characters."""
 
+import contextlib
 import unicodedata
+
+from budgetrun.base.errors import InputError
+
+
+@contextlib.contextmanager
+def or_one_sentence(most=600, lines=1, kinds=InputError):
+    """Let what is done succeed, or be refused with one sentence."""
+    try:
+        yield
+    except kinds as error:
+        one_sentence(error, most, lines)
 
 
 def one_sentence(error, most=600, lines=1):

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from faults import raises
 from hypothesis import given
 from hypothesis import strategies as st
-from sentences import one_sentence
+from sentences import or_one_sentence
 
 import budgetrun
 from budgetrun.base.errors import InputError, OutOfRangeError
@@ -88,7 +88,7 @@ def finite_or_refused(data, names):
         X[:, -1] = np.arange(len(X)) % 4
     y = np.arange(len(X)) % (3 if several and len(X) > 2 else 2) if data.draw(st.booleans()) else Y[: len(X)]
     given = FORMS[data.draw(st.sampled_from(sorted(FORMS)))](X)
-    try:
+    with or_one_sentence(most=2000, lines=9, kinds=(InputError, ValueError)):
         fitted = classifier(**own).fit(given, y)
         fitted.partial_fit(given, y)
         if hasattr(fitted, "averaged"):
@@ -97,8 +97,6 @@ def finite_or_refused(data, names):
         assert np.isfinite(scores).all()
         assert set(fitted.predict(given)) <= set(y)
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).decision_function(given), scores)
-    except (InputError, ValueError) as error:
-        one_sentence(error, most=2000, lines=9)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

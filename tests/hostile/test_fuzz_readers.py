@@ -14,7 +14,7 @@ from damage import TOKENS, damaged
 from data import made_files
 from hypothesis import given
 from hypothesis import strategies as st
-from sentences import one_sentence
+from sentences import one_sentence, or_one_sentence
 
 from budgetrun.base.errors import InputError
 from budgetrun.config.schema import DatasetSpec
@@ -31,11 +31,8 @@ DECOMPRESS = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decomp
 def read(name, contents):
     """Return the examples that a format reads, or None if it refuses them with one sentence."""
     files = [formats.Content(content, f"file{at}") for at, content in enumerate(contents)]
-    try:
+    with or_one_sentence():
         return formats.all_formats()[name].read(files, formats.Layout())
-    except InputError as error:
-        one_sentence(error)
-        return None
 
 
 def agree(examples, expected):

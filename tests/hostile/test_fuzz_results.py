@@ -13,9 +13,9 @@ from damage import damaged
 from hypothesis import given
 from hypothesis import strategies as st
 from results.report.fake_results import build, paper_rows, runs_csv, write_curves
-from sentences import one_sentence
+from sentences import or_one_sentence
 
-from budgetrun.base.errors import AlteredError, InputError
+from budgetrun.base.errors import AlteredError
 from budgetrun.results.report import Report, figures
 from budgetrun.results.store import files
 from budgetrun.results.store.curves import Curves
@@ -64,11 +64,9 @@ def look(folder):
     """Do all that reads a results folder; return whether reports accept it."""
     accepted = False
     for read in (report, status, complete):
-        try:
+        with or_one_sentence(most=12_000):
             read(folder)
             accepted |= read is report
-        except InputError as error:
-            one_sentence(error, most=12_000)
     curves = Curves(folder / "curves")
     ids = [f"{i:016x}" for i in range(len(ROWS))]
     curves.trace(ids[0])

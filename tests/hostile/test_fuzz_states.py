@@ -13,7 +13,7 @@ import pytest
 from data.made_files import saved as saved_as_bytes
 from hypothesis import given
 from hypothesis import strategies as st
-from sentences import one_sentence
+from sentences import one_sentence, or_one_sentence
 
 import budgetrun
 from budgetrun.base.errors import InputError
@@ -101,10 +101,8 @@ def test_an_edited_model_predicts_or_is_refused_in_a_sentence(name, seed, tmp_pa
     folder = tmp_path_factory.getbasetemp()
     FRAME.assign(y=WORDS).to_csv(folder / "rows.csv", index=False)
     edited(np.random.default_rng(seed), io.BytesIO(saved(name)), folder / "edited")
-    try:
+    with or_one_sentence(most=1000 + len(str(folder))):
         predict_stream(folder / "edited", str(folder / "rows.csv"), label="y", output=folder / "out.csv")
-    except InputError as error:
-        one_sentence(error, most=1000 + len(str(folder)))
 
 
 @pytest.fixture(scope="module", params=["interrupted", "with another file"])
@@ -129,10 +127,8 @@ def stream(tmp_path_factory, request):
 def test_an_edited_stream_continues_or_is_refused_in_a_sentence(stream, seed):
     request, folder = stream
     edited(np.random.default_rng(seed), folder / "before", folder / "one" / STATE)
-    try:
+    with or_one_sentence(most=1000 + 2 * len(str(folder))):
         run(request, lambda folder: None)
-    except InputError as error:
-        one_sentence(error, most=1000 + 2 * len(str(folder)))
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +148,8 @@ def keyed(tmp_path_factory):
 def test_an_edited_stream_of_keys_continues_or_is_refused_in_a_sentence(keyed, seed):
     request, before = keyed
     edited(np.random.default_rng(seed), before, request.results / "rows-by" / by.STATE)
-    try:
+    with or_one_sentence(most=1000 + len(str(before))):
         run_by(request, "key", "9K", budgetrun.Fleet)
-    except InputError as error:
-        one_sentence(error, most=1000 + len(str(before)))
 
 
 @pytest.mark.parametrize("rows", ["own", "shared", "sparse"])
@@ -169,12 +163,10 @@ def test_an_edited_fleet_is_used_or_refused_in_a_sentence(policy, rows, seed, tm
     except InputError as error:
         one_sentence(error, most=1000 + len(str(path)))
         return
-    try:
+    with or_one_sentence(most=1000, kinds=(InputError, ValueError)):
         assert np.isfinite(found.partial_fit(*given)).all()
         assert np.isfinite(found.predict([given[0][0]] * 9, X[:9])).all()
         found.export(given[0][0])
-    except (InputError, ValueError) as error:
-        one_sentence(error, most=1000)
 
 
 @pytest.mark.parametrize("name", [*MODELS, "random own"])

@@ -11,9 +11,8 @@ from data.made_files import arrow_stream, saved
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
-from sentences import one_sentence
+from sentences import or_one_sentence
 
-from budgetrun.base.errors import InputError
 from budgetrun.data.tables import open_table
 from budgetrun.kernels.kinds import floats
 
@@ -48,15 +47,12 @@ def played(form, content, folder):
     """Return the rows and labels of a file; None if it is refused."""
     path = folder / f"t.{form}"
     path.write_bytes(content)
-    try:
+    with or_one_sentence(most=1000 + len(str(path))):
         chunks = list(open_table(path, label="y").chunks())
-    except InputError as error:
-        one_sentence(error, most=1000 + len(str(path)))
-        return None
-    X, y = np.vstack([floats(chunk.X) for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
-    assert len(X) == len(y)
-    assert np.isfinite(X).all()
-    return X, y
+        X, y = np.vstack([floats(chunk.X) for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
+        assert len(X) == len(y)
+        assert np.isfinite(X).all()
+        return X, y
 
 
 @pytest.mark.parametrize("form", CONTENTS)

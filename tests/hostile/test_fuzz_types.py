@@ -12,9 +12,8 @@ import pytest
 from data.made_files import arrow_stream
 from hypothesis import given
 from hypothesis import strategies as st
-from sentences import one_sentence
+from sentences import or_one_sentence
 
-from budgetrun.base.errors import InputError
 from budgetrun.data.tables import open_table
 from budgetrun.data.tables.columns import MISSING
 
@@ -67,13 +66,10 @@ def columns(draw):
 
 def read(source, **options):
     """Return the features, examples and labels of a source; None if it is refused in a sentence."""
-    try:
+    with or_one_sentence():
         table = open_table(source, **options)
         chunks = list(table.chunks())
-    except InputError as error:
-        one_sentence(error)
-        return None
-    return table.features, np.vstack([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
+        return table.features, np.vstack([chunk.X for chunk in chunks]), np.concatenate([chunk.y for chunk in chunks])
 
 
 def text_of(value):
