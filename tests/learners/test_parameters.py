@@ -18,6 +18,7 @@ from budgetrun.learners.hierarchy import label_kernel
 from budgetrun.learners.nogd import NOGD
 from budgetrun.learners.page import complete
 from budgetrun.learners.shrinking_perceptron import Phi
+from budgetrun.papers import solvers
 
 # What estimators leave to their variants; all other defaults stand in budgetrun/__init__.pyi (see test_import.py).
 OF_VARIANTS = {
@@ -124,10 +125,11 @@ def test_copies_are_projected_even_if_nothing_may_be_lost(delta):
     assert count.max_support == 3
 
 
-LEARNERS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
+ALGORITHMS = [learner for task in BASES for variants in registry(task).values() for learner in variants.values()]
+ALGORITHMS += solvers.registry().values()
 
 
-@pytest.mark.parametrize("module", sorted({"budgetrun.base.params", *(learner.__module__ for learner in LEARNERS)}))
+@pytest.mark.parametrize("module", sorted({"budgetrun.base.params", *(cls.__module__ for cls in ALGORITHMS)}))
 def test_examples(module):
     failed, attempted = doctest.testmod(importlib.import_module(module))
     assert attempted > 0

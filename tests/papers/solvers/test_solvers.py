@@ -1,7 +1,5 @@
 """Requirements on every solver."""
 
-import doctest
-import importlib
 import math
 import subprocess
 import sys
@@ -125,13 +123,6 @@ def test_kernels_it_does_not_know_are_refused(name):
     X, y = blobs()
     error = faults.message(find(name)().solve, X, y, Gaussian(gamma=1.0))
     assert error == f"{name} supports only the kernel linear, got gaussian"
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_examples(name):
-    failed, attempted = doctest.testmod(importlib.import_module(find(name).__module__))
-    assert attempted > 0
-    assert failed == 0
 
 
 def test_numba_waits_until_it_is_needed():
