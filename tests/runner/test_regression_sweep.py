@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.datasets import load_diabetes
+from sweeping import printed, run
 
-from budgetrun import cli
 from budgetrun.base.errors import InputError
 from budgetrun.config import load
 from budgetrun.config.schema import DatasetSpec
@@ -53,18 +53,11 @@ def own_file(tmp_path):
     return tmp_path / "stream.csv", frame
 
 
-def run_command(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        cli.main([str(a) for a in arguments], standalone_mode=False)
-    assert ended.value.code == 0
-
-
 def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
     path, frame = own_file
     config = tmp_path / "own.yaml"
     config.write_text(CONFIG.format(path=path))
-    run_command("sweep", config, "--results", tmp_path / "results", "--jobs", "1")
-    printed = capsys.readouterr().out
+    told, _ = printed(0, run(capsys, "sweep", config, "--results", tmp_path / "results", "--jobs", "1"))
     folder = tmp_path / "results" / "own"
     runs = pd.read_csv(folder / "runs.csv")
     assert len(runs) == 12
@@ -89,7 +82,7 @@ def test_own_file_from_the_csv_to_the_page(own_file, tmp_path, capsys):
     page = (folder / "report.html").read_text()
     assert "mistake" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
     assert "online error" not in page
-    assert "mistake" not in printed
+    assert "mistake" not in told
     assert {p.stem for p in (folder / "figures").glob("*.png")} == {"rounds", "budgets"}
 
 

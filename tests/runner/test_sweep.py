@@ -180,8 +180,7 @@ def test_a_learner_that_raises_fails_alone_and_is_repeated_alone(tmp_path, run_s
 
     with monkeypatch.context() as patched:
         patched.setattr(RemoveOldest, "update", raising)
-        code, err = run_sweep(path)
-    assert code == 1
+        (err,) = printed(1, run_sweep(path))
     failed = finished(folder, "failed")
     assert [(row["label"], row["budget"]) for row in failed] == [("remove_oldest", "5")] * 2
     assert failed[0]["error"].startswith("ValueError: the tenth update")
@@ -211,8 +210,7 @@ def test_a_failed_setting_fails_those_whose_budget_it_gives_and_no_others(tmp_pa
 
     with monkeypatch.context() as patched:
         patched.setattr("budgetrun.learners.rbp.RBP.update", raising)
-        code, err = run_sweep(path)
-    assert code == 1
+        (err,) = printed(1, run_sweep(path))
     assert "8/8 runs" in err
     said = "failed: noisy_gaussians - repetition 0, remove_oldest B=0.5 of source (budget=5) seed 0: RuntimeError"
     assert said in err
@@ -452,8 +450,7 @@ def test_only_the_job_that_kills_its_worker_fails(tmp_path, run_sweep, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(Workers, "outcomes", outcomes_until_death)
-        code, err = run_sweep(path, jobs=1)
-    assert code == 1
+        (err,) = printed(1, run_sweep(path, jobs=1))
     assert sorted(tried[0]) == [0, 1, 2, 3]
     assert tried[1:] == [[3], [1], [2], [1], [1]]
     failed = finished(folder, "failed")

@@ -264,8 +264,7 @@ def test_missing_data_of_a_card(command, results):
         return row | {"dataset": "ijcnn1"} if there else None if row["label"] == "perceptron" else row
 
     rewrite(results, change)
-    code, out, err = command(results)
-    assert code == 1
+    out, err = printed(1, command(results))
     assert "ijcnn1" in err
     assert "11 of 23 runs were checked.\nNo bound is about: cks.\n" in out
     assert {row["dataset"] for row in table(results)} == {"noisy_gaussians"}

@@ -12,7 +12,6 @@ import pytest
 import sweeping
 from faults import raises
 
-from budgetrun import cli
 from budgetrun import config as config_module
 from budgetrun.base.errors import CannotWriteError, InputError
 from budgetrun.engine import Group
@@ -99,8 +98,8 @@ def test_the_best_learner_stands_beside_a_trivial_prediction(task, capsys):
     if task == "regression":
         table["label"] = np.sin(table["a"]) + table["b"] / 10
     table.to_csv("t.csv", index=False)
-    with pytest.raises(SystemExit):
-        cli.main(["run", "t.csv", "--quick", "--budget", "9,51,100", "--label", "label", "--task", task])
+    asked = ["run", "t.csv", "--quick", "--budget", "9,51,100", "--label", "label", "--task", task]
+    out, _ = sweeping.printed(0, sweeping.run(capsys, *asked))
     folder, labels = Path("results/t"), table["label"].to_numpy()
     runs = pd.read_csv(folder / "runs.csv").set_index(pd.read_csv(folder / "runs.csv")["label"].str.partition("(")[0])
     linear, trivial = ("least_squares", "mean") if task == "regression" else ("logistic", "majority")
@@ -124,7 +123,7 @@ def test_the_best_learner_stands_beside_a_trivial_prediction(task, capsys):
             "" if task == "binary" else ", one-vs-rest",
             100 * runs.loc[linear, "online_error"],
         )
-    assert capsys.readouterr().out.splitlines()[-1] == said
+    assert out.splitlines()[-1] == said
     first_screen = (folder / "report.html").read_text().partition("<nav")[0]
     assert first_screen.index(said) < first_screen.index("The label is column 6") < first_screen.index("Scale: running")
     assert swept("t") == rows("results/t")
