@@ -35,13 +35,6 @@ def own(text, **changes):
     return config(".", datasets=[{"name": "own", "path": "own.csv"} | changes], repetitions=1)
 
 
-def files_of_usps(content):
-    """Write both files of a dataset."""
-    os.makedirs("data/usps")
-    for part in ("train", "test"):
-        Path(f"data/usps/zip.{part}.gz").write_bytes(content)
-
-
 GENERATED = "  noisy_gaussians: 300 rows x 2 features; 2 classes: -1 (150), 1 (150)\n"
 NOTHING = "nowhere: no results here (no manifest.json); to get some: budgetrun sweep CONFIG"
 GOOD = "".join(f"{i % 2},{i % 7},{i % 5}\n" for i in range(40))
@@ -271,7 +264,9 @@ def test_data_missing(command, unreported, tmp_path):
      "remove it and type 'budgetrun data fetch usps'\n"),
 ], ids=["truncated", "wrong checksum"])  # fmt: skip
 def test_a_wrong_file(command, content, start, end):
-    files_of_usps(content)
+    os.makedirs("data/usps")
+    for part in ("train", "test"):
+        Path(f"data/usps/zip.{part}.gz").write_bytes(content)
     code, _, err = command("sweep", config(".", datasets=[{"name": "usps"}]), "--data", "data")
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith(f"{os.getcwd()}/data/usps/zip.train.gz{start}")

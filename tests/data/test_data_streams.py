@@ -336,10 +336,6 @@ def binary(classes, positive=None, default=None):
     return task_signs(classes, "binary", positive, default, WHERE)
 
 
-def codes(classes):
-    return task_signs(classes, "multiclass", None, None, WHERE)
-
-
 def splits(classes):
     return task_signs(classes, "equal_splits", None, None, WHERE)
 
@@ -370,7 +366,7 @@ def test_of_two_labels_the_larger_is_positive(classes):
 
 @pytest.mark.parametrize("classes", [(0, 1), ("aa", "b", "sil"), range(1000)])
 def test_every_label_is_a_class_of_its_own(classes):
-    tasks = codes(classes)
+    tasks = task_signs(classes, "multiclass", None, None, WHERE)
     assert list(tasks) == ["-"]
     assert tasks["-"].dtype == np.int16
     assert tasks["-"].tolist() == list(range(len(classes)))

@@ -76,21 +76,6 @@ def untimed(folder):
     return {row["run_id"]: {name: text for name, text in row.items() if text} for row in outcomes(folder)}
 
 
-def examples_of(told, rows):
-    """Return the examples and labels with which training continues."""
-    X = np.array(rows["examples"][told["examples"]], dtype=float)
-    return in_form(X, told["width"]), np.array(rows["labels"][told["labels"]])
-
-
-def in_form(X, width):
-    """Return examples as sparse rows with ``width`` columns, or unchanged if it is None."""
-    if width is None:
-        return X
-    rows = sp.csr_array(X)
-    rows.resize(len(X), width)
-    return rows
-
-
 def told_of(model, X):
     """Return the state and the predictions of an estimator, as numbers."""
     # The default of gamma was None then.
@@ -129,17 +114,17 @@ def learn(model, X, y):
         model.learn_one(dict(zip("abc", x, strict=True)), label)
 
 
-def tell(model, told, rows):
-    """Return what a model predicts before and after it learns more examples."""
-    X, y = examples_of(told, rows)
-    say = told_of if hasattr(model, "partial_fit") else told_of_river
-    before = say(model, X)
-    learn(model, X, y)
-    return {"before": before, "after": say(model, X)}
-
-
 def check(model, told):
-    found = json.loads(json.dumps(tell(model, told, EXPECTED["rows"])))
+    """Compare what a model predicts, before and after it learns more examples, with what it predicted then."""
+    rows = EXPECTED["rows"]
+    X, y = np.array(rows["examples"][told["examples"]], dtype=float), np.array(rows["labels"][told["labels"]])
+    if told["width"] is not None:
+        X = sp.csr_array(X)
+        X.resize(X.shape[0], told["width"])
+    say = told_of if hasattr(model, "partial_fit") else told_of_river
+    found = {"before": say(model, X)}
+    learn(model, X, y)
+    found = json.loads(json.dumps(found | {"after": say(model, X)}))
     for when in ("before", "after"):
         now, then = found[when], told[when]
         assert list(now) == list(then)
@@ -271,13 +256,8 @@ def test_results_load(name):
     assert not len(results.failed)
     assert results.tables == list(EXPECTED["tables"][name])
     for table, cells in EXPECTED["tables"][name].items():
-        assert cells_of(results, table) == cells
-
-
-def cells_of(results, table):
-    """Return a table of `budgetrun.load_results` as lists, with the header first."""
-    frame = results.table(table)
-    return [list(frame.columns), *json.loads(frame.to_json(orient="values", double_precision=12))]
+        frame = results.table(table)
+        assert [list(frame.columns), *json.loads(frame.to_json(orient="values", double_precision=12))] == cells
 
 
 def test_the_report_of_a_killed_sweep_names_missing_runs(command):

@@ -31,13 +31,9 @@ def path(tmp_path):
     return config(tmp_path, datasets=[own], algorithms=ALGORITHMS, repetitions=1)
 
 
-def by_label(folder):
-    return {row["label"]: row for row in outcomes(folder)}
-
-
 def test_rows_count_the_rounds_on_which_the_true_class_is_not_ahead(tmp_path, path, run_sweep):
     assert run_sweep(path)[0] == 0
-    found = by_label(tmp_path / "results" / "small")
+    found = {row["label"]: row for row in outcomes(tmp_path / "results" / "small")}
     own, test = np.load(tmp_path / "own.npz"), np.load(tmp_path / "test.npz")
     X, y = own["X"], own["y"].astype(np.intp)
     for label, made in {

@@ -77,10 +77,6 @@ def zipped(*names):
     return sink.getvalue()
 
 
-def excel():
-    return saved(lambda sink: TABLE.to_excel(sink, index=False))
-
-
 # Of each attempt that works: the file's name and content, further arguments, and what is said.
 WORKS = {
     "a label in the last column, by its name": ("s.csv", text_of(), [], "target"),
@@ -143,7 +139,7 @@ WORKS = {
     "an id that counts": ("s.csv", text_of(TABLE.assign(id=range(1000, 1000 + N))), [], "left out: it counts"),
     "comments at the top": ("s.csv", b"# from a paper\n# 2024\n" + text_of(), [], "target"),
     "a zip archive": ("s.csv.zip", zipped("s.csv", "__MACOSX/._s.csv"), [], "target"),
-    "an Excel sheet": ("s.xlsx", excel(), [], "target"),
+    "an Excel sheet": ("s.xlsx", saved(lambda sink: TABLE.to_excel(sink, index=False)), [], "target"),
     "a header of numbers": ("s.csv", text_of(COUNTED), [], "column 4 (3)"),
     "a header of numbers and an index": ("s.csv", COUNTED.to_csv().encode(), [], "column 5 (3)"),
     "a column named by a number": ("s.csv", text_of(COUNTED), ["--label", "3"], "column 4 (3), as asked"),
