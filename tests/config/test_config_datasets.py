@@ -138,7 +138,6 @@ def test_a_path_is_first_looked_for_next_to_the_config(tmp_path):
     assert faults.message(config.load, "../elsewhere/demo.yaml") == told
 
 
-@pytest.mark.usefixtures("demo_folder")
 def test_a_file_of_ones_own_is_not_shuffled_unless_asked():
     orders = {}
     for given in ("", ", order: file", ", order: permuted", ", noise: 0.1, repetitions: 2"):

@@ -9,8 +9,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sweeping import config, rows, run
+from click.testing import CliRunner
+from sweeping import config, rows, run, swept_folder
 
+from budgetrun.cli import main
 from budgetrun.papers.arena.site import Arena
 from budgetrun.results.store.read import load
 
@@ -54,8 +56,8 @@ LAZY = "import sys\nfor _ in sys.stdin:\n    print(1, flush=True)\n    sys.stdin
 
 
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory):
-    """The results of a small arena with a stream of one's own and a program that always answers 1."""
+def played(tmp_path_factory):
+    """The results and the site of a small arena with a stream of one's own and a program that always answers 1."""
     folder = tmp_path_factory.mktemp("arena")
     X = RNG.normal(size=(300, 3))
     y = np.where(X[:, 0] > 0, "up", "down")
@@ -73,19 +75,11 @@ def arena(tmp_path_factory):
         {"name": "mine", "path": "mine.csv", "order": "permuted"},
     ]
     metrics = ["prefix_log_loss", "kept_bytes"]
-    return config(folder, "own", datasets=data, algorithms=algorithms, metrics=metrics, tie="positive", repetitions=3)
-
-
-@pytest.fixture(scope="module")
-def played(arena):
-    from budgetrun import cli
-
-    for arguments in (["sweep", str(arena), "--jobs", "1", "--results", str(arena.parent)],
-                      ["site", str(arena.parent / "own")]):  # fmt: skip
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments, prog_name="budgetrun")
-        assert ended.value.code == 0
-    return arena.parent / "own"
+    given = {"datasets": data, "algorithms": algorithms, "metrics": metrics, "tie": "positive", "repetitions": 3}
+    results = swept_folder(config(folder, "own", **given), folder, jobs=1)
+    done = CliRunner().invoke(main, ["site", str(results)])
+    assert done.exit_code == 0, done.output
+    return results
 
 
 def data_of(page):
