@@ -5,12 +5,11 @@ import os
 import re
 import runpy
 import sys
-from pathlib import Path
 
 import pytest
 import walks
+from sweeping import TOP
 
-TOP = Path(__file__).resolve().parents[1]
 PACKAGE = TOP / "budgetrun"
 PAGES = [TOP / "CONTRIBUTING.md", TOP / "SECURITY.md"]
 CONTRIBUTING = PAGES[0].read_text(encoding="utf-8")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import tutorial
 import yaml
+from sweeping import TOP
 
 import budgetrun
 from budgetrun import config
 from budgetrun.cli import main
 
-TOP = Path(__file__).resolve().parent.parent
 PAGES = [TOP / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((TOP / "docs").glob("*.md"))
 MAKEFILE = (TOP / "Makefile").read_text()
 

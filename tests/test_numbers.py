@@ -2,13 +2,12 @@
 
 import importlib.util
 import re
-from pathlib import Path
 
 import pytest
+from sweeping import TOP
 
 from budgetrun import config
 
-TOP = Path(__file__).resolve().parent.parent
 SCRIPT = TOP / "scripts" / "pages" / "write_numbers.py"
 # What looks like a measurement: decimals, thousands, powers of ten, and integers with a unit.
 MEASURED = re.compile(r"(?<![\w.,/])\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?(?:%| times| s\b| seconds)?(?![\w,]\d)")

@@ -1,7 +1,6 @@
 """The benchmarks: both sides learn the same, and everything is written. No test depends on measured times."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from budgetrun.data import Stream
 from budgetrun.kernels.kinds import kind_of
 
 GAMMA = 0.7
-COMMITTED = Path(__file__).resolve().parents[2] / "results" / "bench"
+COMMITTED = sweeping.TOP / "results" / "bench"
 TINY = sides.Sizes(rounds=200, points=2, turns=1, sampled=2)
 FILES = {"bench.md", "bench.csv", "ratios.yaml", "growth.csv", "growth.png", "solvers.md", "solvers.csv"}
 FILES |= {f"solvers_growth.{ending}" for ending in ("csv", "png")}

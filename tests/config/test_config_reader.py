@@ -9,10 +9,10 @@ from pathlib import Path
 import faults
 import pytest
 from config.demo import DATASET_KEYS, GOOD, KEYS, load, message, replaced
+from sweeping import TOP
 
 from budgetrun import config
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures("demo_folder")
 
 # (line, what stands there instead, the messages)
@@ -165,7 +165,7 @@ def test_importing_configs_needs_no_numerical_library():
         "import sys, budgetrun.config.schema, budgetrun.config.reader\n"
         "print({'numpy', 'scipy', 'pandas', 'sklearn', 'matplotlib'} & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=TOP)
     assert done.stdout == "set()\n"
 
 

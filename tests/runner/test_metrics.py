@@ -1,7 +1,6 @@
 """Metrics against scikit-learn and river, on random scores and on what learners predict."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,7 @@ import pytest
 import scipy.special
 import sklearn.metrics
 from cases import all_cases, firsts, paired, tied_stream
-from sweeping import swept_folder
+from sweeping import TOP, swept_folder
 
 from budgetrun import config as config_module
 from budgetrun import kernels
@@ -199,7 +198,7 @@ def test_the_auc_is_for_two_classes(tmp_path):
 
 
 def test_the_documentation_says_the_constants():
-    text = (Path(__file__).parents[2] / "docs" / "configs.md").read_text(encoding="utf-8")
+    text = (TOP / "docs" / "configs.md").read_text(encoding="utf-8")
     assert f"windows of {WINDOW:,} rounds" in text
     assert f"in the last {WINDOW:,} rounds" in text
     assert f"counts {FADING} times as much as the next" in text

@@ -3,19 +3,17 @@
 import html
 import itertools
 import re
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from fake_results import EXPECTED, REPORT, build, paper_rows, run, table_of, write_figures, write_report, written_file
-from sweeping import edited
+from sweeping import TOP, edited
 
 from budgetrun import learners
 from budgetrun.cli import main
 from budgetrun.papers import solvers
 from budgetrun.results.report import Report
 
-TOP = Path(__file__).resolve().parents[3]
 TITLES = {"one": "Set One", "perceptron": "Perceptron", "rbp": "RBP, random", "rbp(read otherwise)": "RBP (otherwise)"}
 
 
