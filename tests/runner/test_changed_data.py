@@ -17,17 +17,13 @@ OLD = "".join(f"{1 if i % 3 else -1},{i % 7},{i % 5}\n" for i in range(60))
 NEW = "".join(f"{1 if i % 3 else -1},{i % 5},{i % 7}\n" for i in range(60))
 
 
-@pytest.fixture
-def own(tmp_path):
+@pytest.mark.parametrize("changed", ["own.csv", "test.csv"])
+def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(tmp_path, monkeypatch, changed):
     (tmp_path / "own.csv").write_text(OLD)
     (tmp_path / "test.csv").write_text("".join(OLD.splitlines(True)[:20]))
     dataset = {"name": "own", "path": "own.csv", "test_path": "test.csv", "order": "permuted"}
     algorithms = [{"name": "perceptron"}, {"name": "remove_oldest", "budget": 5}]
-    return config(tmp_path, "changing", datasets=[dataset], repetitions=4, algorithms=algorithms)
-
-
-@pytest.mark.parametrize("changed", ["own.csv", "test.csv"])
-def test_data_overwritten_in_mid_sweep_fail_the_runs_that_follow(own, tmp_path, monkeypatch, changed):
+    own = config(tmp_path, "changing", datasets=[dataset], repetitions=4, algorithms=algorithms)
     path = tmp_path / changed
     before, planned = path.read_text(), path.stat()
     keep = sweep_module._Sweep._keep
