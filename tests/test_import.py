@@ -7,11 +7,11 @@ import py_compile
 import shutil
 import subprocess
 import sys
-import zipfile
 
 import numpy as np
 import pytest
 import write_stub
+from data.made_files import members_of, zip_of
 from faults import raises
 
 import budgetrun
@@ -93,15 +93,12 @@ def test_modules_that_have_moved_are_found_by_pickles():
 
 def renamed(path, names):
     """Name classes in a file of a saved state as 0.2.0 did."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(path)
     text = members["state.json"].decode()
     for now, old in names.items():
         assert f"budgetrun.{now}" in text
         text = text.replace(f"budgetrun.{now}", f"budgetrun.{old}")
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in (members | {"state.json": text}).items():
-            archive.writestr(name, data)
+    path.write_bytes(zip_of(members | {"state.json": text}))
 
 
 @pytest.mark.parametrize(("model", "names"), [

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import TASKS, all_cases, firsts, paired
+from data.made_files import members_of, zip_of
 from faults import message, raises
 
 import budgetrun
@@ -155,12 +156,9 @@ def test_a_tuple_in_itself_is_refused(tmp_path):
 def written(path, **changes):
     """Write a state whose JSON is partly replaced, with one array of three numbers."""
     save_state(path, [np.arange(3.0)])
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(path)
     members["state.json"] = json.dumps(json.loads(members["state.json"]) | changes).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
+    path.write_bytes(zip_of(members))
 
 
 ARRAY = ["array", 0]
@@ -237,8 +235,7 @@ def test_other_files_are_refused(tmp_path, data):
 
 @pytest.mark.parametrize("text", [DEEP, "NaN", '{"format": 1', "\xff", '{"format": ' + "9" * 5000 + "}"])
 def test_wrong_json_is_refused(tmp_path, text):
-    with zipfile.ZipFile(tmp_path / "a.state", "w") as archive:
-        archive.writestr("state.json", text.encode("latin-1"))
+    (tmp_path / "a.state").write_bytes(zip_of({"state.json": text.encode("latin-1")}))
     refused(tmp_path / "a.state")
 
 
@@ -261,18 +258,13 @@ def npy(shape, dtype="<f8", data=b""):
 def test_hostile_arrays_are_refused(tmp_path, member):
     path = tmp_path / "a.state"
     written(path)
-    with zipfile.ZipFile(path) as archive:
-        content = archive.read("state.json")
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("state.json", content)
-        archive.writestr("0.npy", member)
+    path.write_bytes(zip_of({"state.json": members_of(path)["state.json"], "0.npy": member}))
     refused(path)
 
 
 @pytest.mark.parametrize("content", [b" " * 10**6, np.random.default_rng(0).bytes(1000)])
 def test_compressed_parts_are_refused_even_if_they_are_not_larger(tmp_path, content):
-    with zipfile.ZipFile(tmp_path / "a.state", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("state.json", content)
+    (tmp_path / "a.state").write_bytes(zip_of({"state.json": content}, zipfile.ZIP_DEFLATED))
     assert "its parts are larger than the file" in refused(tmp_path / "a.state")
 
 

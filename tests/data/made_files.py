@@ -6,6 +6,7 @@ import hashlib
 import io
 import lzma
 import struct
+import zipfile
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +32,21 @@ def saved(save, *what, **named):
 
 def npz(**arrays):
     return saved(np.savez, **arrays)
+
+
+def members_of(archive):
+    """Return the contents of a zip archive by name."""
+    with zipfile.ZipFile(archive) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def zip_of(members, compression=zipfile.ZIP_STORED):
+    """Return a zip archive of contents by name."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", compression) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return sink.getvalue()
 
 
 def arrow_stream(table, **options):

@@ -78,10 +78,8 @@ DTYPES = ("<f8", ">f8", "<f4", "<f2", "<i8", ">i4", "u1", "?", "<U2", "S3", "<c1
 @st.composite
 def archives(draw):
     """Draw an .npz archive whose arrays are of any kind and whose members may be damaged, with right checksums."""
-    buffer = io.BytesIO()
     (content,) = draw(st.sampled_from(strict.VALID["npz"]))
-    with zipfile.ZipFile(io.BytesIO(content)) as valid:
-        members = {name: valid.read(name) for name in valid.namelist()}
+    members = made_files.members_of(io.BytesIO(content))
     for name in draw(st.lists(st.sampled_from(("X", "y", "data", "indices", "indptr", "shape", "format")), max_size=3)):
         other = draw(st.sampled_from(("array", "damage", "drop")))
         if other == "array":
@@ -93,10 +91,7 @@ def archives(draw):
             members[f"{name}.npy"] = draw(damaged(members[f"{name}.npy"]))
         else:
             members.pop(f"{name}.npy", None)
-    with zipfile.ZipFile(buffer, "w", draw(st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))) as archive:
-        for name, member in members.items():
-            archive.writestr(name, member)
-    return buffer.getvalue()
+    return made_files.zip_of(members, draw(st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))))
 
 
 @given(content=archives())

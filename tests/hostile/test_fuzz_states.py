@@ -4,13 +4,12 @@ import functools
 import io
 import json
 import tempfile
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from data.made_files import saved as saved_as_bytes
+from data import made_files
 from hypothesis import given
 from hypothesis import strategies as st
 from sentences import one_sentence, or_one_sentence
@@ -42,8 +41,7 @@ VALUES = (-1, 0, 1, 3, 10**3, 10**9, 2**63, -(2**40), 1.5, "x", "float64", "\x1b
 
 def edited(rng, path, to):
     """Write a copy of a state with up to three edits of numbers and texts."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts = made_files.members_of(path)
     for _ in range(rng.integers(1, 4)):
         name = "state.json" if rng.random() < 0.6 else str(rng.choice(list(parts)))
         if name == "state.json":
@@ -58,10 +56,8 @@ def edited(rng, path, to):
                 array.flat[rng.integers(array.size)] = rng.choice([-1, 0, 5, 2**30])
             else:
                 array = array[: len(array) // 2] if array.ndim else array
-            parts[name] = saved_as_bytes(np.save, array)
-    with zipfile.ZipFile(to, "w") as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
+            parts[name] = made_files.saved(np.save, array)
+    to.write_bytes(made_files.zip_of(parts))
 
 
 def leaves(value):

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import io
 import os
 import re
 import socket
@@ -117,11 +116,11 @@ def npy(header, body=b""):
 
 
 def archive(**members):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, content in members.items():
-            file.writestr(f"{name}.npy", content if isinstance(content, bytes) else made_files.saved(np.save, content))
-    return buffer.getvalue()
+    stored = {
+        f"{name}.npy": content if isinstance(content, bytes) else made_files.saved(np.save, content)
+        for name, content in members.items()
+    }
+    return made_files.zip_of(stored, zipfile.ZIP_DEFLATED)
 
 
 def test_an_archive_that_asks_for_terabytes_is_refused(own):

@@ -14,12 +14,12 @@ import pickle
 import re
 import shutil
 import tarfile
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data.made_files import members_of, zip_of
 from sweeping import outcomes, printed, rows, run
 
 import budgetrun
@@ -190,13 +190,11 @@ def test_every_class_in_saved_files_is_found(saved, tmp_path):
 
     titles = (DATA / "state_names.txt").read_text().split()
     assert len(titles) > 180
-    with zipfile.ZipFile(saved / "models" / "expansion") as archive:
-        content = json.loads(archive.read("state.json"))
+    content = json.loads(members_of(saved / "models" / "expansion")["state.json"])
     # A file that names the classes and holds nothing else.
     content |= {"nodes": [["list", [["class", title] for title in titles]]], "root": ["@", 0], "meta": None}
     content["revisions"] = {"engine": content["revisions"]["engine"]}
-    with zipfile.ZipFile(tmp_path / "classes", "w") as archive:
-        archive.writestr("state.json", json.dumps(content))
+    (tmp_path / "classes").write_bytes(zip_of({"state.json": json.dumps(content)}))
     classes, _ = load_state(tmp_path / "classes")
     assert len(classes) == len(titles)
     assert all(isinstance(cls, type) for cls in classes)

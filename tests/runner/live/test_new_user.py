@@ -1,10 +1,8 @@
 """What new users type first: each attempt succeeds, or ends with one clear sentence and exit code 2."""
 
 import gzip
-import io
 import json
 import re
-import zipfile
 
 import attempts
 import click
@@ -15,7 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
-from data.made_files import arrow_stream, saved
+from data.made_files import arrow_stream, saved, zip_of
 from sklearn.datasets import dump_svmlight_file
 
 from budgetrun.cli import main
@@ -67,14 +65,6 @@ MANY = TABLE.assign(color=COLORS["color"], shape=np.where(X[:, 2] > 0, "round", 
 APPROVED = COLORS.drop(columns="target").assign(approved=Y)
 EUROPEAN = TABLE.map(lambda value: f"{value:.3f}".replace(".", ",")).assign(target=NAMED["target"])
 COUNTED = TABLE.set_axis(range(4), axis=1)
-
-
-def zipped(*names):
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w") as archive:
-        for name in names:
-            archive.writestr(name, text_of())
-    return sink.getvalue()
 
 
 # Of each attempt that works: the file's name and content, further arguments, and what is said.
@@ -138,7 +128,7 @@ WORKS = {
     "commas between thousands": ("s.csv", text_of(TABLE.assign(price="1,234")), [], "commas between thousands"),
     "an id that counts": ("s.csv", text_of(TABLE.assign(id=range(1000, 1000 + N))), [], "left out: it counts"),
     "comments at the top": ("s.csv", b"# from a paper\n# 2024\n" + text_of(), [], "target"),
-    "a zip archive": ("s.csv.zip", zipped("s.csv", "__MACOSX/._s.csv"), [], "target"),
+    "a zip archive": ("s.csv.zip", zip_of(dict.fromkeys(("s.csv", "__MACOSX/._s.csv"), text_of())), [], "target"),
     "an Excel sheet": ("s.xlsx", saved(lambda sink: TABLE.to_excel(sink, index=False)), [], "target"),
     "a header of numbers": ("s.csv", text_of(COUNTED), [], "column 4 (3)"),
     "a header of numbers and an index": ("s.csv", COUNTED.to_csv().encode(), [], "column 5 (3)"),
@@ -176,7 +166,7 @@ FAILS = {
     "two columns of text": ("s.csv", text_of(MANY[["color", "height", "shape"]]), [], "--label color or --label shape"),
     "a colour and a decision": ("s.csv", text_of(APPROVED[["height", "color", "approved"]]), [], "--label approved"),
     "numbers alone": ("s.csv", text_of(TABLE.drop(columns="target")), [], "--task regression"),
-    "an archive of two files": ("s.zip", zipped("a.csv", "b.csv"), [], "unpack it"),
+    "an archive of two files": ("s.zip", zip_of(dict.fromkeys(("a.csv", "b.csv"), text_of())), [], "unpack it"),
     "a URL": (None, b"", ["http://localhost:1/s.csv"], "pip install 'budgetrun[remote]'"),
     "a folder": (None, b"", ["."], "a folder"),
     "free text": ("s.csv", text_of(TABLE.assign(note=[f"note {i}" for i in range(N)])), [], "free text"),
