@@ -33,10 +33,9 @@ of_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
 @pytest.mark.parametrize("page", WITHOUT_TUTORIAL, ids=lambda page: page.stem)
-def test_python_runs(page, tmp_path, monkeypatch):
+def test_python_runs(page, here):
     if page.stem == "river":
         pytest.importorskip("river", reason="river is not installed: pip install 'budgetrun[river]'")
-    monkeypatch.chdir(tmp_path)
     names = {"__name__": "example"}
     for text in blocks(page, "python"):
         exec(compile(text, str(page), "exec"), names)
@@ -115,10 +114,9 @@ def test_the_site_builds(tmp_path):
 
 @pytest.mark.committed
 @pytest.mark.parametrize("page", tutorial.PAGES, ids=lambda page: page.stem)
-def test_pages_show_what_their_commands_print(page, tmp_path, monkeypatch):
+def test_pages_show_what_their_commands_print(page, here, monkeypatch):
     if "run" not in main.commands or not hasattr(budgetrun, "load"):
         pytest.skip("needs `budgetrun run` and `budgetrun.load`")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     text = page.read_text(encoding="utf-8")
     assert tutorial.played(text) == text, "type: python scripts/pages/tutorial.py"

@@ -53,13 +53,12 @@ def saved(tmp_path_factory):
 
 
 @pytest.fixture
-def here(tmp_path, saved, monkeypatch):
+def here(here, saved):
     """Work in a copy of the files, because commands write to them."""
     for folder in (DATA, saved):
-        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+        shutil.copytree(folder, here, dirs_exist_ok=True)
     for stream in expected("streams").values():
-        os.utime(tmp_path / stream["source"], ns=(stream["mtime_ns"],) * 2)
-    monkeypatch.chdir(tmp_path)
+        os.utime(here / stream["source"], ns=(stream["mtime_ns"],) * 2)
 
 
 @pytest.fixture

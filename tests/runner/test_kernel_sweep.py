@@ -123,28 +123,26 @@ def test_a_sweep_over_gamma_from_plan_to_page(here, capsys, monkeypatch):
     assert run(capsys, "status", "results/small")[1] == "results/small: 32 of 32 runs finished\n"
 
 
-def test_bounds_take_the_kernel_of_each_run(tmp_path, capsys, monkeypatch):
+def test_bounds_take_the_kernel_of_each_run(here, capsys, unreported):
     """A polynomial kernel of another degree has other values k(x, x), on which bounds depend."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "_report", print)
     algorithms = [{"name": "perceptron"}]
     for name, degree in (("both", [1, 2]), ("one", 1), ("two", 2)):
         kernel = {"name": "polynomial", "degree": degree}
         run(capsys, "sweep", config(".", name, kernel=kernel, algorithms=algorithms), "--jobs", 1)
-        write_bounds(tmp_path / "results" / name, None, None)
+        write_bounds(here / "results" / name, None, None)
 
     def bounds(name):
-        lines = (tmp_path / "results" / name / "bounds.csv").read_text().splitlines()[1:]
+        lines = (here / "results" / name / "bounds.csv").read_text().splitlines()[1:]
         return sorted(line.split(",")[9:] for line in lines)
 
     assert len(bounds("both")) == 2 * len(bounds("one")) > 0
     assert bounds("both") == sorted(bounds("one") + bounds("two"))
     # Also where only one of the kernels has run.
-    shutil.rmtree(tmp_path / "results" / "both")
+    shutil.rmtree(here / "results" / "both")
     kernel = {"name": "polynomial", "degree": [1, 2]}
     path = config(".", "both", kernel=kernel, algorithms=algorithms)
     run(capsys, "sweep", path, "--jobs", 1, "--only", "setting=degree=2")
-    write_bounds(tmp_path / "results" / "both", None, None)
+    write_bounds(here / "results" / "both", None, None)
     assert bounds("both") == bounds("two")
 
 

@@ -146,11 +146,10 @@ def test_datasets_that_only_leaves_out_are_not_looked_at_and_keep_their_runs(tmp
     assert set(json.loads((folder / "manifest.json").read_text())["datasets"]) == {"own", "noisy_gaussians"}
 
 
-def test_a_dry_run_writes_and_downloads_nothing(tmp_path, monkeypatch):
+def test_a_dry_run_writes_and_downloads_nothing(here, tmp_path, monkeypatch):
     unwanted = raising(AssertionError("a dry run must not download"))
     monkeypatch.setattr("budgetrun.data.files._download", unwanted)
     monkeypatch.setattr("budgetrun.data.files.find", lambda *_: None)
-    monkeypatch.chdir(tmp_path)
     datasets = [{"name": "usps"}, {"name": "noisy_gaussians", "options": {"n_per_class": 20}}]
     path = config(tmp_path, datasets=datasets)
     lines = untimed(describe(config_module.load(path), Options(results=tmp_path / "results"))).splitlines()

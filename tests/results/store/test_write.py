@@ -238,13 +238,12 @@ def swept(small_once, tmp_path_factory):
 
 
 @pytest.fixture
-def folder(swept, tmp_path, monkeypatch):
+def folder(swept, here, monkeypatch):
     """A copy of the results folder, without parts."""
-    shutil.copytree(swept, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
+    shutil.copytree(swept, here, dirs_exist_ok=True)
     shutil.rmtree("results/small/parts")
     monkeypatch.setattr(figures, "draw", lambda _: [])
-    return tmp_path / "results" / "small"
+    return here / "results" / "small"
 
 
 def truncate(folder):
