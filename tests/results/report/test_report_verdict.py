@@ -273,7 +273,11 @@ def test_the_committed_totals_have_table_8_1_once():
     cells = re.sub("<[^>]*>", " ", page[page.index("Forgetron (2008)") :]).split()[4:8]
     (table,) = Report(TOP / "results" / "forgetron_table81").tables[:1]
     assert cells == [str(table.verdict.counts[state]) for state in ("within", "explained", "open", "missing")]
-    fitted = [table.name for table in Report(TOP / "results" / "ahpatron_table2").tables if table.verdict.fitted]
+    fitted = [
+        table.name
+        for table in Report(TOP / "results" / "ahpatron_table2").tables
+        if table.verdict and table.verdict.fitted
+    ]
     assert fitted == ["table2_calibrated", "table3"]
 
 
