@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -53,22 +54,26 @@ class Single(Compilable):
         found = [compiling.ready(*call) for call in calls]
         if None in found:
             return False
-        keep, self._write_back, self._score, self._learn = cast(Any, found)
-        self._kept = keep(prepared(self))
+        keep, write_back, score, learn = cast(Any, found)
+        state = keep(prepared(self))
+        # Plain functions, in which what measures a model by walking through it, as river does, finds no compiled code.
+        self._write_back: Callable[[], Any] = lambda: write_back(state)
+        self._score: Callable[[np.ndarray], Any] = lambda x: score(state, x)
+        self._learn: Callable[[np.ndarray, float], Any] = lambda x, label: learn(state, x, label)
         return True
 
     def learn(self, x: np.ndarray, label: float) -> float:
         """Play a round with an example, shape (d,); return f(x) before it; nan, with nothing changed, if it cannot."""
         given = int(label) if self.y.dtype.kind == "i" else float(label)
-        return float(self._learn(self._kept, np.array(x, dtype=np.float64), given))
+        return float(self._learn(np.array(x, dtype=np.float64), given))
 
     def score(self, x: np.ndarray) -> float:
         """Return f(x) for an example of shape (d,); nan if that is not possible here, or out of range."""
-        return float(self._score(self._kept, np.array(x, dtype=np.float64)))
+        return float(self._score(np.array(x, dtype=np.float64)))
 
     def write_back(self) -> None:
         """Let the pool, the hypothesis and the learner have their present numbers."""
-        self._write_back(self._kept)
+        self._write_back()
         pool = self._pool
         pool.used, pool.seen, pool.free = self.used, self.seen, self.free[: self.n_free].copy()
 

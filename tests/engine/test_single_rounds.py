@@ -9,7 +9,7 @@ from cases import EXHAUSTIVE
 from faults import raises
 from sklearn.base import clone
 
-from budgetrun import estimators
+from budgetrun import estimators, river
 from budgetrun.base.errors import OutOfRangeError
 from budgetrun.engine import Group, group
 from budgetrun.kernels import Gaussian, Linear, Polynomial
@@ -95,6 +95,15 @@ def test_scores_and_hypotheses_are_those_of_blocks(name, kernel, kind):
         np.testing.assert_array_equal(getattr(f, attribute), getattr(g, attribute))
     assert single.rounds == whole.rounds
     assert single.pool.used <= len(g.held) + 1
+
+
+def test_the_memory_of_a_model_as_river_measures_it_is_without_compiled_code():
+    X, y = stream("floats")
+    model = river.RBP(budget=30, gamma=0.02, probabilities=False)
+    for x, label in zip(X[:50], y[:50], strict=True):
+        model.learn_one(dict(enumerate(x)), bool(label > 0))
+    assert model.estimator._group._single is not None
+    assert model._raw_memory_usage < 100_000
 
 
 def test_rounds_whose_updates_are_not_compiled_are_played_by_feed():
