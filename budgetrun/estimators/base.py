@@ -233,14 +233,17 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         label = self._label_of(y)
         if label is None or x.dtype.kind not in _NUMBERS:
             return False
+        n, early = self._group.rounds, self._early
         try:
-            short = self._early is None and not self._wide
+            short = not self._wide and (early is None or _of_gamma(n + 1) <= n)
             score = self._group.feed_one(x, label) if short else None
         except Exception:
             self._forget()
             raise
         if score is None:
             return self._fits(x) and self._play(x[None].astype(np.float64), np.array([label]))
+        if early is not None:
+            self._early = [*early, (x[None].astype(np.float64), np.array([label]))]
         if self._means is not None:
             self._means.learn(x)
         if self._calibration is not None:
@@ -320,7 +323,7 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the rounds to play while gamma is not fixed: all of them again whenever their number has doubled."""
         early = [*early, (_in_form(X, self._sparse), labels)]
         n = sum(len(y) for _, y in early)
-        at = _EARLY if n >= _EARLY else 1 << (n.bit_length() - 1)
+        at = _of_gamma(n)
         if at > self._group.rounds:
             rows = [x for x, _ in early]
             X = sp.vstack(rows, format="csr") if self._sparse else np.concatenate(rows)
@@ -616,6 +619,11 @@ class BudgetRegressor(RegressorMixin, BudgetEstimator):  # type: ignore[misc]
 
 def _is_row(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and len(X) == 1
+
+
+def _of_gamma(n: int) -> int:
+    """Return of how many of the first n rounds gamma is, n >= 1."""
+    return _EARLY if n >= _EARLY else 1 << (n.bit_length() - 1)
 
 
 def _in_form(X: Any, sparse: bool) -> Any:

@@ -4,7 +4,7 @@ All sides see the same stream: river's order, standardized by river's StandardSc
 time. Each predicts an example, then learns it. Parameters are the defaults of both libraries. Where there is a gamma, a
 second row has the one with the fewest errors on the first tenth of the stream, and then plays the whole stream afresh.
 
-Times are the least processor time of several turns, after some rounds that are not counted, because they may compile.
+Times are the least processor time of several turns, after some rounds that are not counted, in which ours compile.
 The ratio is that to river's LogisticRegression, which is timed right before each turn; it is the median of the turns.
 Where the logarithmic loss is not needed, ours play with probabilities=False. Memory is river's own measure
 (`_raw_memory_usage`) after the last example, which counts the contents of arrays twice. With --data DIR, the script
@@ -36,10 +36,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.pages import markdown_table
 from budgetrun import river as budgetrun_river
+from budgetrun.kernels import compiling
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "river"
 GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-# Rounds that are played before the time is taken, because they may compile.
+# Rounds that are played before the time is taken, in which code is compiled.
 _WARM = 300
 Rounds = list[tuple[dict[Any, float], Any]]
 # Ours with two classes only are wrapped by river's OneVsRestClassifier when there are more; those of river as well.
@@ -188,7 +189,7 @@ def main() -> None:
     arguments = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     rows = []
-    with threadpool_limits(1):
+    with threadpool_limits(1), compiling.first():
         if arguments.data:
             found = pd.DataFrame(costs(arguments.data, arguments.turns), columns=["rows", "part", "microseconds"])
             found.to_csv(FOLDER / "learn_one.csv", index=False, float_format="%.6g")

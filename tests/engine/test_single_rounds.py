@@ -28,6 +28,7 @@ CLASSIFIERS = {
     "perceptron": lambda: estimators.Perceptron(gamma=0.02),
     "rbp": lambda: estimators.RBP(budget=30, seed=3, gamma=0.02),
     "self_tuned": lambda: estimators.Forgetron(budget=30, gamma=0.02),
+    "auto gamma": lambda: estimators.Forgetron(budget=30),
 }
 GAUSSIAN = Gaussian(gamma=0.02)
 # "widening": bits, then integers, then floats. Each learner, kernel and kind is compiled, so not all combinations.
@@ -120,10 +121,12 @@ def test_rounds_whose_updates_are_not_compiled_are_played_by_feed():
     np.testing.assert_array_equal(single.members[0].hypothesis.coef, whole.members[0].hypothesis.coef)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN and name in CLASSIFIERS]
-)
-def test_calls_of_a_classifier_can_be_mixed(name, kind):
+MIXED = [(name, kind) for name, kernel, kind in CASES if kernel == GAUSSIAN and name in CLASSIFIERS]
+
+
+@pytest.mark.parametrize(("name", "kind"), [*MIXED, ("auto gamma", "floats"), ("auto gamma", "widening")])
+def test_calls_of_a_classifier_can_be_mixed(name, kind, monkeypatch):
+    monkeypatch.setattr("budgetrun.estimators.base._EARLY", 300)
     X, y = stream(kind)
     labels = np.array(["no", "yes"])[(y > 0).astype(int)]
     fitted = CLASSIFIERS[name]().fit(X, labels)
