@@ -233,9 +233,9 @@ class BudgetEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         label = self._label_of(y)
         if label is None or x.dtype.kind not in _NUMBERS:
             return False
-        n, early = self._group.rounds, self._early
+        early = self._early
         try:
-            short = not self._wide and (early is None or _of_gamma(n + 1) <= n)
+            short = not self._wide and (early is None or _of_gamma(self._group.rounds + 1) <= self._group.rounds)
             score = self._group.feed_one(x, label) if short else None
         except Exception:
             self._forget()

@@ -108,8 +108,7 @@ def _from_verdict(verdict: str, count: str) -> Number:
     found = next(table.verdict for table in _tables(folder) if table.name == name)
     first = found.counts["within"] if found.first is None else found.first
     written = first if found.written is None else found.written
-    measured = found.counts.total() - found.counts["missing"]
-    value = {"all": measured, "first": first, "written": written, **found.counts}.get(count, 0)
+    value = {"all": found.n_measured, "first": first, "written": written, **found.counts}.get(count, 0)
     return Number(value, f"{value:,}")
 
 

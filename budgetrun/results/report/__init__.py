@@ -94,8 +94,7 @@ class Report:
         shown = [family for family in order if family in best]
         names[shown[0]] += " errs" if problem.of_classes else f" has an {problem.error_title} of"
         text = "; ".join(f"{names[one]} {quantity.write(measured[best[one]].mean)}{quantity.unit}" for one in shown)
-        labels = [label for label, _ in {(place.label, place.setting) for place in measured}]
-        chosen = any(labels.count(best[family].label) > 1 for family in shown)
+        chosen = any(len(results.settings(best[family].label)) > 1 for family in shown)
         return f"{capitalised(text)}.{' Settings are the best in hindsight.' if chosen else ''}"
 
     @property

@@ -172,13 +172,18 @@ class Verdict:
         return Counter(state for _, state in self.cells)
 
     @property
+    def n_measured(self) -> int:
+        """The number of cells that were measured."""
+        return self.counts.total() - self.counts["missing"]
+
+    @property
     def text(self) -> str:
         """In words: ``58 of 75 published cells within 5%, 9 explained, 8 open``."""
-        counts, missing = self.counts, self.counts["missing"]
-        if not (n := counts.total() - missing):
-            return f"none of {counted(missing, 'published cell')} measured"
+        counts = self.counts
+        if not self.n_measured:
+            return f"none of {counted(counts['missing'], 'published cell')} measured"
         limits = self.tolerance.text.replace(" or ", " and ")
-        text = f"{counts['within']} of {counted(n, 'published cell')} within {limits}"
+        text = f"{counts['within']} of {counted(self.n_measured, 'published cell')} within {limits}"
         others = {"explained": "explained", "open": "open", "missing": "not measured"}
         fitted = ["with settings that published numbers chose"] if self.fitted else []
         return ", ".join([text, *(f"{counts[key]} {what}" for key, what in others.items() if counts[key]), *fitted])

@@ -83,11 +83,9 @@ def _zeros(results: Results, dataset: str, runs: pd.DataFrame) -> str:
     """Return the learners of runs on a dataset, with the settings of those that also have others."""
     names = []
     for label, own in runs.groupby("label", sort=False):
-        settings = list(dict.fromkeys(own["setting"]))
-        n = len(results.settings(str(label), dataset))
-        texts = [results.own_text(dataset, str(label), one) for one in settings]
-        which = "; ".join(texts) if len(texts) == 1 else f"{len(texts)} of {n} settings"
-        names.append(results.title(str(label)) + (f" ({which})" if len(texts) < n else ""))
+        (first, *others), n = dict.fromkeys(own["setting"]), len(results.settings(str(label), dataset))
+        which = f"{1 + len(others)} of {n} settings" if others else results.own_text(dataset, str(label), first)
+        names.append(results.title(str(label)) + (f" ({which})" if 1 + len(others) < n else ""))
     return "; ".join(names)
 
 
