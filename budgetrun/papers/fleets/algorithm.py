@@ -2,18 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from budgetrun.base.params import Count, NotNegative, Seed
-from budgetrun.fleet import registry
 
-# A `Literal` for pydantic: those of `budgetrun.fleet`, and one learner for all.
-if TYPE_CHECKING:
-    PolicyName = str
-else:
-    PolicyName = Literal[tuple(sorted([*registry(), "multitask"]))]
+PolicyName = Literal[
+    "equal_split",
+    "harmless",
+    "least_damage",
+    "mistakes",
+    "multitask",
+    "oldest",
+    "random",
+    "square_root",
+    "sum_bound",
+    "younger_half",
+]
 
 
 @dataclass(kw_only=True, eq=False)
